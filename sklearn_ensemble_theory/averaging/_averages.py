@@ -269,19 +269,12 @@ class AveragedClassifier(ClassifierMixin):
 
         Notes
         -----
-        With enough held-out rows `"binomial"` is the smallest bound: it is about the ensemble alone
-        and has no factor. The others are for ensembles that are fitted to all rows. The votes of a
-        row by the members outside of it do not give a bound on the error of the ensemble, as they
-        are those of other ensembles that share members; but each member, and each pair of members,
-        has independent rows outside, and this is all that these bounds need. They hold for
-        members that depend on no row outside of them. Of many rows the bins of the columns depend
-        on X, but not y, of all rows; with `max_bins=None` the bounds are exact. Of an ensemble
-        fitted with `groups` they are for a row of a new group, and groups count in place of rows.
-
-        `"first-order"` is the smallest where few rows are out of bag for pairs of members, about
-        0.13 n with the bootstrap, or where members err together; `"tandem"` and
-        `"chebyshev-cantelli"` are for many rows, or a small `max_samples`. `"c-bound"` is seldom
-        the smallest.
+        With enough held-out rows `"binomial"` is the smallest bound, as it has no factor. The
+        others are for ensembles that are fitted to all rows: each member, and each pair of members,
+        has independent rows outside. They hold for members that depend on no row outside of them;
+        of many rows the bins of the columns depend on X of all rows, and with `max_bins=None` the
+        bounds are exact. Of an ensemble fitted with `groups` they are for a row of a new group.
+        Which bound is the smallest when is said in :ref:`certificates-of-votes` in the user guide.
 
         Cost: one call of each member. For pairs of B members in addition O(n B²) in products of
         matrices, by blocks of rows, kept for further calls without X.

@@ -597,16 +597,14 @@ class BaseBagging(
         Notes
         -----
         Standard errors are right on average with `max_samples=0.25` and `bootstrap="disjoint"`,
-        with `False` for any trees, and close to it with the bootstrap. The noise of few members is
-        reduced by the ratio of the variances at up to 500 training rows, which is computed once;
-        without training rows (members that are no trees and no `oob_score=True`, or after
-        `forget_training_rows`) errors of few members are too large. See "Uncertainty" in the user
-        guide for simulations and for what limits each method.
+        with `False` for any trees, and close to it with the bootstrap. Without training rows
+        (members that are no trees and no `oob_score=True`, or after `forget_training_rows`) errors
+        of few members are too large. See :ref:`standard-errors-of-bagging` in the user guide for
+        simulations and for what limits each method.
 
         With `sample_weight` (or `class_weight`) the rows are the units, and their weights are
-        fixed: for a weighted mean with shares p_i of the weight the squared error is
-        sum p_i² (y_i - mean)². A weight that counts equal observations is something else: repeat
-        the rows.
+        fixed: for a weighted mean with shares p_i of the weight the squared error is sum p_i² (y_i
+        - mean)². A weight that counts equal observations is something else: repeat the rows.
 
         Cost: the members' predictions, O(n B²) once for n training rows, and O(B²) for a point, or
         O(n B) if n < B; memory O(n B + B²) and blocks of bounded size.
@@ -852,21 +850,15 @@ class BaggedRegressor(AveragedRegressor):
         *Guarantees.* "jackknife+" covers rows that are exchangeable with the training rows with a
         probability of at least 1 - 2 alpha, whatever their distribution, with `by` those of each
         value, if there are many members; usually it is about 1 - alpha [Kim, Xu and Barber, 2020].
-        The other methods cover about 1 - alpha in simulations. Coverage is an average over rows:
-        intervals of "jackknife+" and "conformal" have about the same width everywhere.
+        The other methods cover about 1 - alpha in simulations. Of an ensemble fitted with `groups`,
+        intervals are for one row of a new group [Lee, Barber and Willett, 2023]. With
+        `bootstrap="moving_block"` there is no guarantee. :ref:`intervals-of-bagging` in the user
+        guide compares the methods and says how weights count.
 
-        *Weights* of the fit: each row of positive weight counts once among the residuals, and
-        intervals are for new rows that are drawn as the training rows were. They are rather too
-        long, because rows of large weight are outside of few members.
-
-        *Groups.* Of an ensemble fitted with `groups`, intervals are for one row of a new group
-        [Lee, Barber and Willett, 2023]. With `bootstrap="moving_block"` there is no guarantee.
-
-        Cost: that of predictions. For "jackknife+" in addition, for each row and in blocks of
-        bounded memory, up to n B / 8 additions of integers of 16 bits. The first call after a fit
-        without `oob_score=True` predicts all training rows; that of "normalized" fits 50 small
-        trees, that of "quantile" assigns the training rows to leaves. See "Uncertainty" in the user
-        guide.
+        Cost: that of predictions. For "jackknife+" in addition up to n B / 8 additions of integers
+        of 16 bits for each row. The first call after a fit without `oob_score=True` predicts all
+        training rows; that of "normalized" fits 50 small trees, that of "quantile" assigns the
+        training rows to leaves.
 
         References
         ----------

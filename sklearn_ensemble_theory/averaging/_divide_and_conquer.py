@@ -503,17 +503,12 @@ class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
 
     Notes
     -----
-    *Cost.* m (n/m)^b for an estimator of cost O(n^b) [Bach, exercise 10.2]. The cost decreases with
-    m, so the best m is the largest one that keeps the error. `predict` calls every member once and
-    adds their results up, in memory for one of them (`n_jobs` of them) at a time.
-
-    *Error.* If blocks were independent data sets, the mean would have the bias of one member and
-    1/m of its variance [Bach, §10.1.1]. Optimised for this trade-off, kernel ridge regression and
-    nearest neighbours keep their rate, up to a largest m: each block must still be large enough
-    for the bias that n rows allow.
-
-    One block is the estimator itself, fitted to all rows. Averaging of blocks was studied for
-    kernel ridge regression by [Zhang, Duchi and Wainwright, 2015].
+    m fits to n/m rows cost m (n/m)^b for an estimator of cost O(n^b) [Bach, exercise 10.2].
+    `predict` calls every member once and adds their results up, in memory for one of them (`n_jobs`
+    of them) at a time. The mean of independent blocks would have the bias of one member and 1/m of
+    its variance [Bach, §10.1.1]. One block is the estimator itself, fitted to all rows. How many
+    blocks keep the error is said in :ref:`divide-and-conquer` in the user guide; averages of blocks
+    were studied for kernel ridge regression by [Zhang, Duchi and Wainwright, 2015].
 
     %(references_Bach)s
 

@@ -68,14 +68,10 @@ def bagged_nearest_neighbors_weights(
     Notes
     -----
     Cost O(k n_ranks) in time, O(n_ranks) in memory. The relative error of a weight stays below
-    1e-10 at n = 10^7.
-
-    The estimators give the missing weight to the overall mean of the targets, unless `empty` says
-    otherwise of draws of no rows. Where M < k rows are
-    drawn under Bernoulli sampling, filling the empty places by the overall mean and averaging the M
-    rows that were drawn are the same in expectation: given M, those rows are a uniformly random
-    set. The rate of convergence of the bagged nearest neighbour is studied in [Biau, Cérou and
-    Guyader, 2010].
+    1e-10 at n = 10^7. The estimators give the missing weight to the overall mean of the targets,
+    unless `empty` says otherwise of draws of no rows; see :ref:`weights-by-rank` in the user guide.
+    The rate of convergence of the bagged nearest neighbour is studied in [Biau, Cérou and Guyader,
+    2010].
 
     References
     ----------

@@ -553,13 +553,10 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
 
     Notes
     -----
-    Rows at equal distance share their weights, and equal rows of a dense X are merged before the
-    search: a prediction does not depend on the order of the rows. Bernoulli sampling may draw fewer
-    than k rows; the overall mean fills the empty places, which in expectation equals the average of
-    the rows drawn. A row whose `sample_weight` is the whole number w is w equal rows; other weights
-    count by their ratios, if the scheme can draw a part of a row. A size s for n rows stands for
-    the same share of the n-1 rows of a leave-one-out fit; if several errors agree up to rounding,
-    the smallest size is chosen. The user guide has the formulas and the details of all of these.
+    Rows at equal distance share their weights, so that a prediction does not depend on the order of
+    the rows. A row whose `sample_weight` is the whole number w is w equal rows; other weights count
+    by their ratios, if the scheme can draw a part of a row. Of sizes with the same error up to
+    rounding the smallest is chosen. :ref:`weights-by-rank` in the user guide has the formulas.
 
     *Cost.* `fit` builds the search tree, O(d n log n). `predict` finds the R = `len(weights_)`
     nearest neighbours of each query, R log R each at best, plus R per output; R is about

@@ -235,23 +235,12 @@ def matching_pursuit_kappa(gram: ArrayLike) -> float:
     Notes
     -----
     The largest kappa is the radius of the largest ball around 0, in the span, in the convex hull of
-    the columns and their negatives. With r the rank, and columns that are multiples of others left
-    out, it is found
-
-    - for at most 20 independent columns (d = r) by all signs: 1/kappa² is the largest s'G^-1 s over
-      sign vectors s, whose mean is the trace of G^-1, at least d, so that kappa <= 1/sqrt(d). It
-      costs O(2^d d²);
-    - for d > r by the facets of the hull (Barber, Dobkin and Huhdanpaa 1996), if their number is
-      at most 1.5 million by the upper bound theorem (McMullen 1970), C(2d - a, b) +
-      C(2d - b - 1, a - 1) with a and b the halves of r rounded up and down: up to about 40 columns
-      of rank 8, or 15 of rank 11. There are mostly far fewer; it takes up to a few seconds.
-
-    Otherwise kappa² is the smallest eigenvalue of sum_j w_j psi_j psi_j' for weights w of sum 1,
-    because the largest square of a product is at least their mean. Equal weights give lambda/d,
-    with lambda the smallest positive eigenvalue of the Gram matrix; 20 steps of a multiplicative
-    rule for optimal designs (Silvey, Titterington and Torsney 1978) increase it, in O(d r² + r³)
-    each. Then kappa is at most 1/sqrt(r), although many columns in few dimensions can have a kappa
-    close to 1.
+    the columns and their negatives. For at most 20 independent columns it is found by all signs, in
+    O(2^d d²); for d columns of a rank r < d by the facets of the hull (Barber, Dobkin and Huhdanpaa
+    1996), if there are at most 1.5 million of them (McMullen 1970): up to about 40 columns of rank
+    8, in a few seconds. Otherwise the constant is proved by weights of the columns (Silvey,
+    Titterington and Torsney 1978), in O(d r² + r³), and is at most 1/sqrt(r). See
+    :ref:`kappa-of-columns` in the user guide.
 
     References
     ----------

@@ -77,33 +77,12 @@ def oracle_selection_bound(
 
     Notes
     -----
-    *Proof.* Let d_k be the excess risk of candidate k given the training rows of a split, and e_k
-    the mean of Z over the m test rows, which are independent of them. As -Z <= b and E Z² <= B d_k,
-    the moment-generating function of -Z is bounded as in Bernstein's inequality,
-
-        log E exp(u (d_k - Z)) <= u² B d_k / (2 (1 - u b / 3))    for 0 <= u < 3/b.
-
-    With u = (1 + a)/c the right-hand side is u a d_k / (1 + a), so that E exp(m (d_k - (1 + a) e_k)
-    / c) <= 1. The sum over candidates is at most K, and by Jensen's inequality E max_k (d_k -
-    (1 + a) e_k) <= c log(K) / m. Average over the splits, which may depend on each other in any
-    way: the selected candidate has E d <= (1 + a) E e + c log(K) / m. Its mean of e over the splits
-    is at most that of each candidate k, whose expectation is that of d_k. The a of the smallest
-    bound is sqrt(L B / (2 D + L B + 2 L b / 3)), with L = log(K)/m. For the squared error,
-    Z = v² - 2 v (y - f*) for v = f - f*, and E(Z²|x) = v² (v² + 4 Var(y|x)) is at most v²
-    ((M + |f*|)² + 4 (M² - f*²)), which is 16 M² v² / 3 or less.
-
-    *The oracle of the data set.* The oracle may also be the candidate with the smallest mean d_k of
-    this data set, whose expected excess D' is at most D. The same inequality with the other sign
-    gives (1 + 2a) D' + 2 c log(K) / m, twice the value of this function at D', minus D'. For a
-    single split nothing is lost: given its training rows, the bound holds with the least d_k as D.
-
-    *Compared with the theorem of the references*, which has 2 c (1 + log K) / m with c = 2 (1 + a)²
-    (B/a + b/3), the constants are smaller, because the moment-generating function is used
-    directly instead of the tails.
-
-    *Assumptions.* Independent rows of one distribution; the functions of a split depend on its
-    training rows only. They fail for out-of-bag predictions, in which the members that predict a
-    row were fitted to other rows that are compared too. The cost is O(1).
+    The rows are independent draws of one distribution, and the functions of a split depend on its
+    training rows only: out-of-bag predictions are not of this kind. The oracle may also be the
+    candidate of the least excess D' on this data set: its bound is twice the value of this function
+    at D', minus D'. For a single split the bound holds, given its training rows, with the least
+    excess as D. The constants are smaller than those of the references; for this and for the proof
+    see :ref:`proofs-of-oracle-inequalities` in the user guide. The cost is O(1).
 
     References
     ----------
@@ -195,18 +174,11 @@ def exponential_weights_bound(
 
     Notes
     -----
-    *Proof.* By concavity, exp(-A loss) of the mixture before row i is at least the mean of
-    exp(-A loss) under its weights, which is W_i / W_(i-1) for W_i = sum_k exp(-A S_k) after i rows.
-    The product over n + 1 rows is W_(n+1) / K, so that the sum of the losses of the mixtures is at
-    most log(K)/A + min_k S_k. Each mixture was computed before its row was seen, and the
-    expectation of its loss is that of its risk. The last mixture uses n rows, and row n + 1 is the
-    new one. The risk of the mean f is at most the mean risk, by Jensen's inequality. The square
-    (f - y)² has A = 1/(8 M²), as exp(-A (f - y)²) is concave where 2 A (f - y)² <= 1.
-
     The bound is on the expectation: in some problems the excess is of the order 1/sqrt(n) with a
-    small probability that depends on no n [Audibert, 2007]. The proof needs the mean over i, and is
-    none for the weights after all n rows. Both constants are sharp: in the limit of many candidates
-    the bound is attained. The cost is O(1).
+    small probability that depends on no n [Audibert, 2007]. It is for the mean over i, and not for
+    the weights after all n rows. Both constants are sharp: in the limit of many candidates the
+    bound is attained. For the proof see :ref:`proofs-of-oracle-inequalities` in the user guide. The
+    cost is O(1).
 
     References
     ----------
@@ -278,28 +250,12 @@ def convex_aggregation_bound(
 
     Notes
     -----
-    *Few candidates.* Learn the weights w from n + 1 rows, and w_i from all but row i. Let x be the
-    predictions of the candidates, A = sum_j x_j x_j' over all rows, and F and F_i the sums of
-    squares over all rows and without row i. They are quadratic, and minimal over a convex set: with
-    D = w_i - w, F(w_i) >= F(w) + D'AD and F_i(w) >= F_i(w_i) + D'AD - u², where u = x_i'D. The sum
-    of both is v² - e² >= 2 D'AD - u², for the errors e and v = e + u of w and w_i on row i. The
-    left-hand side is 2uv - u², so that D'AD <= uv; and u² <= h_i D'AD for the leverage h_i of the
-    row among weights of sum 0. Hence u² <= h_i u v and abs(e) >= (1 - h_i) abs(v), which is an
-    equation for unconstrained least squares, and v² - e² <= v² (1 - (1 - h_i)²). Here v² <= 4 M²,
-    and the mean of the h_i is at most h, by which the mean over i is bounded as (1 - h)² is convex.
-    The expectation of v² is that of the risk, and that of the mean of e² is at most the risk of the
-    best mixture.
-
-    *Many candidates.* The loss of a mixture is the sum over pairs of w_j w_k times the product of
-    the errors of j and k, which is in [-M², 4 M²]. The excess has at most the expectation of the
-    largest deviation of the K (K + 1)/2 means of these products, and `sub_gaussian_maximum_bound`
-    bounds it.
-
-    The least possible excess of an aggregate in the worst case is of the order min(K/n,
-    sqrt(log(1 + K/sqrt(n))/n)) [Nemirovski, 2000; Tsybakov, 2003]. The bound has this rate up to
-    the logarithm. The first part holds for every convex set of weights of dimension K - 1 whose
+    The least possible excess of an aggregate in the worst case is of the order min(K/n, sqrt(log(1
+    + K/sqrt(n))/n)) [Nemirovski, 2000; Tsybakov, 2003]. The bound has this rate up to the
+    logarithm. The first part holds for every convex set of weights of dimension K - 1 whose
     mixtures are in [-M, M]. Neither part is for weights that are learned from the held-out rows of
-    several folds, on which the candidates are different functions. The cost is O(1).
+    several folds, on which the candidates are different functions. For the proofs see
+    :ref:`proofs-of-oracle-inequalities` in the user guide. The cost is O(1).
 
     References
     ----------

@@ -58,16 +58,14 @@ def is_classification_calibrated(phi: str | Callable[[np.ndarray], ArrayLike]) -
 
     Notes
     -----
-    [Shah, theorem 18] states the "if". Conversely, with the derivatives phi'(0-) <= phi'(0+) from
-    both sides, the derivative of the conditional risk at 0 from the right is
-    eta phi'(0+) - (1 - eta) phi'(0-). If it is not negative for some eta > 1/2, no score above 0
-    has a smaller risk than 0, by convexity, so that the wrong sign loses nothing. For it to be
-    negative for all eta > 1/2, phi'(0-) = phi'(0+) is necessary (eta towards 1/2), and
-    phi'(0+) < 0 (eta = 1).
+    [Shah, theorem 18] states the "if". Conversely, the derivative of the conditional risk at 0 from
+    the right, eta phi'(0+) - (1 - eta) phi'(0-), must be negative for all eta > 1/2: otherwise no
+    score above 0 has a smaller risk than 0, by convexity. For that phi'(0-) = phi'(0+) is necessary
+    (eta towards 1/2), and phi'(0+) < 0 (eta = 1).
 
-    A kink at 0 is told from a derivative by how the difference of the quotients on both sides
-    behaves for steps from 2^-10 down to 2^-20: it stays if there is a kink, and vanishes otherwise.
-    A kink that is not at 0 but closer to it than 2^-20 is not seen as such.
+    A kink at 0 is told from a derivative by the difference of the quotients on both sides, for
+    steps from 2^-10 down to 2^-20: it stays if there is a kink, and vanishes otherwise. A kink that
+    is not at 0 but closer to it than 2^-20 is not seen as such.
 
     Examples
     --------

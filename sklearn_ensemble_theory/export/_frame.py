@@ -60,26 +60,12 @@ def frame(model: Fitted) -> Any:
 
     Notes
     -----
-    - *Additive models*: a row for each value of `shape_functions_`. The value of a `term` is that
-      of ``from < x <= to``; both are the category of a categorical feature, and NaN for missing
-      values (of a categorical feature for unknown categories too). `from_2`, `to_2` are those of
-      the second feature of a pair. `class` is there for three or more classes. `value` is in units
-      of y, of log-odds, or of the class's score; `standard_error` if the model has it; `weight` is
-      that of the training rows, up to a common factor.
-    - *Boosted decision stumps* (AdaBoost, the boosters for noisy labels, LPBoost): a row for each
-      `round`, from 1, with `feature` and `threshold` (inf for a constant stump), `left` and `right`
-      for what the stump predicts if the feature is at most the threshold, and if it is above, and
-      `weight`, its coefficient. `class` is there if a class is told from the rest, or if `left` and
-      `right` are values of several classes. Rounds that only shrink scores have no rule.
-    - *Frank-Wolfe*: `feature` and `coefficient`, or `member` and `weight`; for decision stumps also
-      `feature`, `threshold`, `left` and `right`.
-    - *Matching pursuit*: `feature`, `round` (the first that chose it, from 1) and `coefficient` in
-      the order of their first choice; with several targets `target`, their number.
-    - *Stacks with learned weights*: the columns of `cv_results_`.
-    - *Super learners*: `leaderboard_`, a row for each member, the best first.
-    - *Forests*: `feature`, `importance` and, where trees have out-of-bag rows,
-      `unbiased_importance`, at which an irrelevant feature has the mean 0. O(n_samples) a tree.
-    - *Other models with `feature_importances_`*, scikit-learn's too: `feature` and `importance`.
+    Additive models have a row for each value of `shape_functions_`, boosted decision stumps one for
+    each round, Frank-Wolfe and matching pursuit one for each column or member, stacks with learned
+    weights and super learners one for each member; forests, and other models with
+    `feature_importances_`, scikit-learn's too, one for each feature. :ref:`models-as-tables` in the
+    user guide lists the columns. The cost is that of the table; for forests with
+    `unbiased_importance` O(n_samples) a tree.
 
     Examples
     --------

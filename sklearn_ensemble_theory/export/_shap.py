@@ -97,19 +97,14 @@ def shap(model: FittedPredictor, X: Any = None) -> Any:
 
     Notes
     -----
-    Cost: O(nodes of the trees), without training data.
-
-    shap knows thresholds only. Categories get numbers in an order in which the sets of the trees
-    are nearly intervals (the first principal component of the sets), and a node with a set becomes
-    one threshold for each end of an interval; what is below the node is repeated for each interval.
-    Where sets of several features with many categories follow each other, the repetitions multiply,
-    in memory and in the time of shap. The weight of a side is shared out equally among its
-    intervals, so that the Shapley values are those of the nodes with sets, to rounding.
+    Cost: O(nodes of the trees), without training data. A node with a set of categories becomes a
+    chain of thresholds, and what is below it is repeated for each interval: :ref:`trees-for-shap`
+    in the user guide has numbers.
 
     Of most trees the weights of the training rows in each node are known; by them shap weighs the
-    two sides of a split that is not on the path. Where they are not, of stumps that boost more
-    than two classes and of trees after `compact`, the weights are 0, and shap asks for rows that
-    take their place: ``shap.TreeExplainer(export.shap(model), data=X)``.
+    two sides of a split that is not on the path. Where they are not, of stumps that boost more than
+    two classes and of trees after `compact`, the weights are 0, and shap asks for rows that take
+    their place: ``shap.TreeExplainer(export.shap(model), data=X)``.
 
     Examples
     --------

@@ -87,17 +87,13 @@ def sklearn(model: Fitted) -> Any:
     -----
     Cost: O(nodes of the trees), without training data.
 
-    The predictions of all methods that both objects have are the same up to rounding, with two
-    exceptions. scikit-learn's trees read X in single precision: a row whose value is within the
-    rounding of the threshold of a decision stump may go to the other side. scikit-learn's gradient
-    boosting refuses missing values, and predicts the second class if the score of two classes is
-    exactly 0. Trees that read a column in double precision, such as seconds since 1970, have no
-    counterpart.
-
-    Parameters that scikit-learn does not have are left out, so a second `fit` of the returned
-    object is scikit-learn's fit, for example with exact trees. What describes the training rows,
-    such as `estimators_samples_`, is not part of it. A subclass of yours has no counterpart,
-    because it may override the predictions.
+    The predictions of all methods that both objects have are the same up to rounding, with the
+    exceptions of :ref:`counterparts` in the user guide: values next to the threshold of a stump,
+    missing values in scikit-learn's gradient boosting, and scores of exactly 0. Trees that read a
+    column in double precision, such as seconds since 1970, have no counterpart, nor has a subclass
+    of yours, which may override the predictions. A second `fit` of the returned object is
+    scikit-learn's fit, for example with exact trees. What describes the training rows, such as
+    `estimators_samples_`, is not part of it.
 
     Examples
     --------

@@ -144,16 +144,12 @@ def bias_variance_decomposition(
 
     Notes
     -----
-    The mean of R predictions has itself the variance Var h / R, so that the square of its
-    difference to f overestimates the squared bias. With the sample variance s² with divisor R - 1,
-    ``bias = (mean - f)² - s² / R`` is unbiased, and the sum of bias and variance is the mean square
-    of h - f over the sample, without a remainder.
-
-    For the 0-1 loss the sum is exact too. With p the share of predictions equal to the target and
-    S = sum over the other classes k of P(h = k) P(y = k), the noise term is p P(y != target) - S;
-    for two classes that is (2 p - 1) P(y != target) [Domingos, 2000]. The main prediction is that
-    of the sample: where two classes are predicted about equally often it is not yet that of
-    infinitely many repetitions. Of equally frequent classes the first is taken.
+    The squared bias is that of the mean of the R predictions, less its own variance; the sum of
+    bias and variance is the mean square of h - f over the sample, without a remainder. For the 0-1
+    loss the sum is exact too; the main prediction is that of the sample, which for two classes that
+    are predicted about equally often is not yet that of infinitely many repetitions. Of equally
+    frequent classes the first is taken. The formulas are in :ref:`bias-and-variance` in the user
+    guide.
 
     Cost: R fits and predictions of n_test rows, and O(R n_test) numbers in memory.
 

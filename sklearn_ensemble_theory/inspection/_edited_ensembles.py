@@ -84,25 +84,19 @@ def shrink(
 
     Notes
     -----
-    A shrunk tree is ridge regression on its splits [Agarwal et al., 2022, theorem 1]. Single
-    trees and ensembles of few trees gain most, as do targets with much noise; forests of many
-    trees, whose mean takes out the same variance, gain little, and with little noise 0 is best.
-    Trees with `monotonic_cst` stay monotonic.
-
-    The loss of "cv" is that of the mean of all B members: for a row with the mean error e of
-    the c members that are not fitted to it, e² - s² (1/c - 1/B), with s² the variance of their
-    errors. The mean over the c members alone varies more, and of few members would choose too
-    large a parameter.
+    A shrunk tree is ridge regression on its splits [Agarwal et al., 2022, theorem 1]. Single trees,
+    ensembles of few trees and targets with much noise gain most. Trees with `monotonic_cst` stay
+    monotonic. The loss of "cv" is that of the mean of all members.
 
     Predictions, standard errors, intervals and sets are those of the shrunk trees; out-of-bag
     predictions and scores are computed again (removed, after `forget_training_rows`).
     `predict_quantiles`, `training_weights` and what follows from them, and importances are as
-    before: they rest on the rows in the leaves, or on the impurities. A parameter by "cv" has
-    seen all rows: guarantees of intervals hold approximately then, `stability` is not defined,
-    and `error_bound` from out-of-bag rows holds for all `reg_params` at once.
+    before. A parameter by "cv" has seen all rows: guarantees of intervals hold approximately then,
+    `stability` is not defined, and `error_bound` from out-of-bag rows holds for all `reg_params` at
+    once. See :ref:`shrinking-trees` in the user guide.
 
-    Cost: O(nodes). "cv" finds the leaves of the out-of-bag rows once for all parameters, about
-    the cost of an out-of-bag score.
+    Cost: O(nodes). "cv" finds the leaves of the out-of-bag rows once for all parameters, about the
+    cost of an out-of-bag score.
 
     References
     ----------

@@ -164,13 +164,10 @@ class AdaBoostClassifier(WeightedVotes):
 
     Notes
     -----
-    Weights are computed from their logarithms, so that they neither overflow nor all vanish after
-    many rounds. Rows of weight 0 are ignored.
-
     Decision stumps need O(n p log n) operations once and at most O(n p) in each round, and O(n p K)
     with a weight for each row and class. `BinnedTreeClassifier` as weak learner of "discrete" and
     "real" is binned once and needs O(n p) for each level of a tree. A prediction costs O(n_rounds)
-    for each row.
+    for each row. Rows of weight 0 are ignored.
 
     The decision function of ``"discrete"`` is the weighted mean of the votes, and twice that for
     two classes, as in scikit-learn; `margins` uses the scale of the literature. Of ``"mh"`` it is
@@ -178,10 +175,8 @@ class AdaBoostClassifier(WeightedVotes):
     ``"gentle"`` the sum of the confidences, an estimate of half the log-odds, for more than two
     classes of each class against the others, weighted so that both have the same prior weight.
 
-    With a weight for each row and class, half of a row's weight is that of its own class at the
-    start, and the other half is shared by the K - 1 other classes.
-
-    For Dask collections see :ref:`passes-over-chunks` in the user guide.
+    For Dask collections see :ref:`passes-over-chunks` in the user guide, for more than two classes
+    and learners without weights :ref:`adaboost-in-the-guide`.
 
     %(references_Bach)s
 

@@ -153,16 +153,13 @@ class AgnosticBoostClassifier(BinaryBooster):
     Notes
     -----
     The potential is the mean of phi(y H), with phi(z) = 1 - z for z <= 0 and exp(-z) for z > 0; the
-    weights are w = min(1, exp(-y H)). A row is relabelled with probability (1 - w)/2. Instead of a
-    random draw each row has both labels, with the weights (1 + w)/2 and (1 - w)/2. The correlation
-    of a classifier with them is the mean of w y h, so the exact learner needs its own label only,
-    under the weight w.
+    weights are w = min(1, exp(-y H)). See :ref:`boosters-for-noisy-labels` in the user guide.
 
     After any round, the training error of sign(H) is at most that of any classifier h, plus half
     the sum of the correlations of h and of -sign(H). With exact stumps it is therefore at most the
-    least error of a stump plus the correlation of the next round, `gains_`. That is below
-    sqrt(2 / n_rounds) in some round; in general see `bounds.agnostic_boosting_error_bound`. Kalai
-    and Kanade choose the round by the error on held-out rows, as `n_iter_no_change` does.
+    least error of a stump plus the correlation of the next round, `gains_`. That is below sqrt(2 /
+    n_rounds) in some round; in general see `bounds.agnostic_boosting_error_bound`. Kalai and Kanade
+    choose the round by the error on held-out rows, as `n_iter_no_change` does.
 
     %(cost)s
 

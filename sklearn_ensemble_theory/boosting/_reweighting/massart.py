@@ -172,16 +172,9 @@ class MassartBoostClassifier(BinaryBooster):
 
     Notes
     -----
-    The measure of a row is mu = min(1, exp(-y G(x))), and 0 where abs(G(x)) >= s. The threshold s =
-    log((1 - eta)/eta) - log((1 + 2 margin)/(1 - 2 margin)) is such that a label is wrong with a
-    probability below 1/2 - margin under mu, given x. On the training rows this holds for
-    expectations: a score that has adapted to their wrong labels may exceed it.
-
-    A round adds the weak learner's vote to the scores of all rows if this lowers the potential, at
-    a rate of more than `tol`, and otherwise to the scores that are not confident alone. If moving
-    the confident scores towards 0 lowers it more than the latter, too many of them are wrong, and
-    the round does that. The potential is the mean of phi(y G), phi(z) = 1 - z for z <= 0 and
-    exp(-z) for z > 0. Steps are at most s/8.
+    The measure of a row is mu = min(1, exp(-y G(x))), and 0 where abs(G(x)) >= s, the
+    `confidence_threshold_`. :ref:`boosters-for-noisy-labels` in the user guide says how s follows
+    from `noise_rate` and `margin`, and which move a round makes.
 
     When boosting ends with ``stop_reason_="density"``, the error on the training rows is at most
     eta (1 + 2 margin)/(1 - 2 margin (1 - 2 eta)) + smoothness + tol. If all edges are at least

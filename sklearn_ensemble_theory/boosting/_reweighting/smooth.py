@@ -141,16 +141,12 @@ class SmoothBoostClassifier(BinaryBooster):
 
     Notes
     -----
-    With gamma the `edge`, kappa the `smoothness`, N_t(i) = sum_s (y_i h_s(x_i) - theta) and theta =
-    gamma / (2 + gamma), the weights are
-    proportional to the measure M_{t+1}(i) = 1 if N_t(i) < 0, and (1 - gamma)^(N_t(i)/2) otherwise.
-    A row that the vote misclassifies has N < 0, so that the training error is below the density.
-    If every edge is at least gamma, there are fewer than 2 / (kappa gamma² sqrt(1 - gamma)) rounds
-    until the density is below kappa (Servedio 2003). With labels of noise rate eta the edges become
-    small before the density reaches a kappa much below eta, and boosting goes on to `n_estimators`.
-
-    For `edge="adaptive"`, gamma is the least of the edges so far in both formulas. The smoothness
-    and the training error have the same bounds.
+    The weights are proportional to a measure of the rows, whose mean is the density. A row that the
+    vote misclassifies has the measure 1, so that the training error is below the density. If every
+    edge is at least gamma, there are fewer than 2 / (kappa gamma² sqrt(1 - gamma)) rounds until the
+    density is below kappa (Servedio 2003). With labels of noise rate eta the edges become small
+    before the density reaches a kappa much below eta, and boosting goes on to `n_estimators`. The
+    measure is in :ref:`boosters-for-noisy-labels` in the user guide.
 
     %(cost)s
 
