@@ -230,6 +230,104 @@ register(
     )
 )
 
+# --- Frank-Wolfe over columns, for classes and by cross-validation -------------------------------
+
+
+def separated(seed, n, d, n_test=5_000, is_hard=False):
+    """Five columns count; `is_hard`: no column does, and neighbours have correlation 0.9."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n + n_test, d))
+    if is_hard:
+        for j in range(1, d):
+            X[:, j] = 0.9 * X[:, j - 1] + np.sqrt(1 - 0.9**2) * X[:, j]
+    signal = 0.0 if is_hard else X[:, :5].sum(axis=1)
+    return split(X, (signal + rng.standard_normal(len(X)) > 0).astype(int), n)
+
+
+def classes_in_the_ball(variant):
+    def setup(data, radius):
+        from sklearn_ensemble_theory import FrankWolfeClassifier
+
+        return FrankWolfeClassifier(radius=radius, variant=variant)
+
+    return setup
+
+
+def liblinear(data, radius):
+    """With the penalty that leaves the norm of the ball, or none of its size."""
+    from sklearn.linear_model import LogisticRegression
+
+    def model(C):
+        return LogisticRegression(l1_ratio=1.0, solver="liblinear", C=C, max_iter=1_000)
+
+    if not hasattr(data, "C"):
+        low, high = 1e-4, 1e3
+        for _ in range(25):
+            data.C = (low * high) ** 0.5
+            is_larger = np.abs(model(data.C).fit(data.X, data.y).coef_).sum() > radius
+            low, high = (low, data.C) if is_larger else (data.C, high)
+    return model(data.C)
+
+
+def log_loss(model, data):
+    margins = (2 * data.y - 1) * model.decision_function(data.X)
+    return float(np.mean(np.logaddexp(0.0, -margins)))
+
+
+def frank_wolfe_cv(data):
+    from sklearn_ensemble_theory import FrankWolfeRegressor
+
+    return FrankWolfeRegressor(radius="cv")
+
+
+def lasso_cv(data):
+    from sklearn.linear_model import LassoCV
+
+    return LassoCV()
+
+
+def columns_with_a_test(seed, n, d, k, noise, is_hard):
+    data = (neighbouring_columns if is_hard else sparse_signal)(seed, 2 * n, d, k, noise)
+    return split(data.X, data.y, n)
+
+
+for is_hard in (False, True):
+    suffix = "-hard" if is_hard else ""
+    register(
+        Case(
+            name="frank-wolfe-classes" + suffix,
+            title="logistic loss in a ball over 50 columns, n = 2,000"
+            + (", pure noise, correlated columns" if is_hard else ""),
+            data=separated,
+            params={"n": 2_000, "d": 50, "radius": 5.0, "is_hard": is_hard},
+            quick={"n": 200, "d": 10},
+            sides={
+                "ours": classes_in_the_ball("plain"),
+                "ours (pairwise)": classes_in_the_ball("pairwise"),
+                "liblinear": liblinear,
+            },
+            run=fit,
+            quality=log_loss,
+            metric="training log loss",
+            limit={"liblinear": 3.0},
+        )
+    )
+    register(
+        Case(
+            name="frank-wolfe-cv" + suffix,
+            title="16 radii by five folds, n = 1,000, d = 100"
+            + (", correlated columns" if is_hard else ""),
+            data=columns_with_a_test,
+            params={"n": 1_000, "d": 100, "k": 10, "noise": 5.0, "is_hard": is_hard},
+            quick={"n": 100, "d": 20, "k": 5},
+            sides={"ours": frank_wolfe_cv, "LassoCV": lasso_cv},
+            run=fit,
+            quality=held_out_mse,
+            metric="test MSE",
+            limit={"LassoCV": 0.7},
+        )
+    )
+
 # --- rectified linear units ---------------------------------------------------------------------
 
 

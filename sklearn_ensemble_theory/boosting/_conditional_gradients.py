@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg.blas import daxpy, idamax
+from scipy.linalg.blas import dasum, daxpy, ddot, dscal, idamax
 
 from ._dictionary import GramRows, RowCache
 from ._risk import EmpiricalRisk
@@ -127,6 +127,11 @@ class Ball(Place, Protocol):
     @property
     def risk(self) -> float: ...
 
+    @property
+    def inside(self) -> float:
+        """c'beta, the part of the dual gap that does not depend on the radius."""
+        ...
+
     def start(self, beta: np.ndarray) -> None: ...
 
     def move_along(self, direction: Direction, gamma: float) -> None: ...
@@ -140,6 +145,7 @@ class QuadraticBall:
 
     def __init__(self, rows: GramRows, correlations: np.ndarray, square: float):
         self.rows, self.at_zero, self.square = rows, correlations, square
+        self._products: tuple[float, float] | None = None
         self.risk_at_zero = square / 2
 
     def start(self, beta: np.ndarray) -> None:
@@ -147,26 +153,37 @@ class QuadraticBall:
         self._refresh()
 
     def _refresh(self) -> None:
-        self.n_steps = 0
+        self.n_steps, self._products = 0, None
         self.c = self.at_zero.copy()
         for j in np.flatnonzero(self.beta):
             daxpy(self.rows.get(int(j), self.c), self.c, a=-self.beta[j])
 
+    def _products_with_beta(self) -> tuple[float, float]:
+        """c'beta, and the same at 0, found once between two steps."""
+        if self._products is None:
+            self._products = ddot(self.c, self.beta), ddot(self.at_zero, self.beta)
+        return self._products
+
+    @property
+    def inside(self) -> float:
+        return self._products_with_beta()[0]
+
     @property
     def risk(self) -> float:
-        active = np.flatnonzero(self.beta)
-        explained = self.beta[active] @ (self.at_zero[active] + self.c[active])
-        return max((self.square - explained) / 2, 0.0)
+        inside, at_zero = self._products_with_beta()
+        return max((self.square - inside - at_zero) / 2, 0.0)
 
     def line_search(self, direction: Direction) -> float:
         """The gamma that minimises the risk along a direction."""
-        active = np.flatnonzero(self.beta)
-        gram_beta = self.at_zero - self.c
-        curvature = direction.shrink**2 * (self.beta[active] @ gram_beta[active])
+        at_zero, c, curvature = self.at_zero, self.c, 0.0
+        if direction.shrink:
+            inside, at_zero_inside = self._products_with_beta()
+            curvature = direction.shrink**2 * (at_zero_inside - inside)
         for j, a in zip(direction.atoms, direction.values):
-            curvature -= 2 * direction.shrink * a * gram_beta[j]
-            row = self.rows.get(j, self.c)
-            curvature += a * sum(b * row[k] for k, b in zip(direction.atoms, direction.values))
+            curvature -= 2 * direction.shrink * a * (at_zero.item(j) - c.item(j))
+            row = self.rows.get(j, c)
+            for k, b in zip(direction.atoms, direction.values):
+                curvature += a * b * row.item(k)
         return direction.gain / curvature if curvature > 0 else np.inf
 
     short_step = line_search  # the quadratic upper bound is the risk itself
@@ -175,12 +192,13 @@ class QuadraticBall:
         c, beta = self.c, self.beta
         if direction.shrink:
             s = gamma * direction.shrink
-            c *= 1 - s
+            dscal(1 - s, c)
             daxpy(self.at_zero, c, a=s)
-            beta *= 1 - s
+            dscal(1 - s, beta)
         for j, a in zip(direction.atoms, direction.values):
             daxpy(self.rows.get(j, c), c, a=-gamma * a)
             beta[j] += gamma * a
+        self._products = None
         self.n_steps += 1
         if self.n_steps == REFRESH:
             self._refresh()
@@ -207,6 +225,7 @@ class RowsBall:
     def __init__(self, risk: EmpiricalRisk, dictionary: Dictionary):
         self.risk_of, self.dictionary = risk, dictionary
         self.known = RowCache(dictionary.d)
+        self._along: Direction | None = None
         self.start(np.zeros(dictionary.d))
         self.risk_at_zero = self.state.value
 
@@ -217,12 +236,17 @@ class RowsBall:
         self._update()
 
     def _update(self) -> None:
+        self._along, self._change = None, self.u
         self.state = self.risk_of.at(self.u)
         self.c = self.dictionary.products(self.state.target)
 
     @property
     def risk(self) -> float:
         return self.state.value
+
+    @property
+    def inside(self) -> float:
+        return float(self.c @ self.beta)
 
     def _column(self, j: int) -> np.ndarray:
         if self.known.views[j] is None:
@@ -231,13 +255,17 @@ class RowsBall:
 
     def _scores(self, direction: Direction) -> np.ndarray:
         """The change of the scores along a direction."""
-        scores = -direction.shrink * self.u
+        if self._along is direction:  # that a line search has gone along just now
+            return self._change
+        change = -direction.shrink * self.u
         for j, a in zip(direction.atoms, direction.values):
-            scores += a * self._column(j)
-        return scores
+            change += a * self._column(j)
+        self._along, self._change = direction, change
+        return change
 
     def line_search(self, direction: Direction) -> float:
-        return self.risk_of.line_search(self.u, self._scores(direction), self.state)
+        change = self._scores(direction)
+        return self.risk_of.line_search(self.u, change, self.state, direction.longest)
 
     def short_step(self, direction: Direction) -> float:
         curvature = self.risk_of.curvature(self._scores(direction))
@@ -292,7 +320,7 @@ def conditional_gradients(
     for t in range(options.n_rounds + 1):
         c = ball.c
         k = idamax(c)
-        gap = radius * abs(c.item(k)) - _inner(c, ball.beta)
+        gap = radius * abs(c.item(k)) - ball.inside
         gaps.append(max(gap, 0.0))
         risks.append(ball.risk)
         if end_round is not None and t > 0 and end_round(gap / ball.risk_at_zero, so_far):
@@ -311,11 +339,6 @@ def conditional_gradients(
             reason = "stalled"
             break
     return so_far()
-
-
-def _inner(c: np.ndarray, beta: np.ndarray) -> float:
-    active = np.flatnonzero(beta)
-    return float(c[active] @ beta[active])
 
 
 def _take_step(
@@ -343,7 +366,7 @@ def _take_step(
         last = direction.atoms[-1]
         if abs(beta[last]) <= 1e-14 * radius:
             beta[last] = 0.0
-    norm = np.abs(beta).sum()
+    norm = dasum(beta)
     if norm > radius:
         beta *= radius / norm * (1 - 1e-16)
     return True
@@ -391,7 +414,7 @@ def _minimise_over_active(ball: Ball, radius: float, k: int, target: float) -> b
     for _ in range(INNER_OPTIONS.n_rounds):
         c = ball.c[allowed]
         j = int(allowed[np.abs(c).argmax()])
-        gap = radius * abs(ball.c.item(j)) - _inner(ball.c, ball.beta)
+        gap = radius * abs(ball.c.item(j)) - ball.inside
         if gap <= target:
             break
         if not _take_step(ball, radius, j, gap, INNER_OPTIONS, 0):

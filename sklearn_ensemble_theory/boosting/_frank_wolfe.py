@@ -143,8 +143,10 @@ TEXTS = {
         every step rule, where L C² bounds the curvature of the risk along an atom
         (:func:`~sklearn_ensemble_theory.bounds.frank_wolfe_bound`) [Bach, §10.3.6]. With columns of
         X and the squared loss a round costs O(d), from rows of the Gram matrix that are computed as
-        they are needed; with other losses O(n d); with weak learners one fit. Integer weights are
-        equivalent to repeating rows, except for the folds that compare radii.
+        they are needed; with other losses O(n d), of which a line search takes some three times
+        O(n) where the loss has second derivatives, by Newton's method for the step and the
+        intercept together; with weak learners one fit. Integer weights are equivalent to repeating
+        rows, except for the folds that compare radii.
 
         [Bach, §10.3.6, "Comparison with explicit constraint on gamma_1"] compares the excess risk
         with that of boosting stopped early.

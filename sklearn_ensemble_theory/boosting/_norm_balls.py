@@ -57,6 +57,13 @@ SMALLEST_OUTPUT = 1e-290
 # Inner steps after each new atom; the outer gap tells whether they were enough.
 CORRECTIONS = 100
 NEWTON_STEPS = 30
+# A Newton step of this share of the point leaves an error of about its square.
+CLOSE_STEP = 1e-7
+CLOSE_INTERCEPT = 1e-14
+# A risk may rise by this share through rounding. With less of its curvature left by an intercept, a
+# direction is nearly constant.
+ROUNDING_OF_RISK = 1e-14
+LEAST_CURVATURE_SHARE = 1e-10
 # "cv" compares these multiples of the norm of the best single atom.
 RADII = np.geomspace(1 / 8, 64, 16)
 
@@ -126,64 +133,127 @@ def sum_of_members(X: Any, members: list, weights: np.ndarray, intercept: float)
     return u
 
 
-class RiskWithoutIntercept(EmpiricalRisk):
-    """F(u), as it is; `intercept` is 0."""
+class RiskOfBall(EmpiricalRisk):
+    """F(u + b) with a constant b, the `intercept`; 0 here, and the best one in a `ProfiledRisk`."""
 
     intercept = 0.0
+    has_intercept = False
+    _known: tuple = (None, None)
+
+    def line_search(
+        self, u: np.ndarray, psi: np.ndarray, state: RiskState, longest: float = np.inf
+    ) -> float:
+        found = self._newton_search(u, psi, state, longest)
+        if found is None:  # no second derivatives, or too far away for Newton's method
+            return super().line_search(u + self.intercept, psi, state)
+        return found
+
+    def _newton_search(
+        self, u: np.ndarray, psi: np.ndarray, state: RiskState, longest: float
+    ) -> float | None:
+        """Run Newton's method for the length and the intercept together, from 0 and the last one.
+
+        O(n) a step, of which three or so are enough. None unless it converges.
+        """
+        length, b = 0.0, self.intercept
+        scores = u + b
+        for _ in range(NEWTON_STEPS):
+            second = self._curvatures(scores, state.target)
+            change = (
+                None
+                if second is None
+                else self._newton_change(psi, state.target, second, longest - length)
+            )
+            if change is None:
+                return None
+            # At the end of the range, beyond which the risk falls: `at` finds the intercept there.
+            is_end = length == longest and change[0] == 0.0
+            length, b = length + change[0], b + change[1]
+            is_close = abs(change[0]) <= CLOSE_STEP * abs(length)
+            if is_end or (is_close and abs(change[1]) <= CLOSE_STEP * abs(b)):
+                self.intercept = b
+                return length
+            scores = length * psi
+            scores += u
+            scores += b
+            before, state = state.value, super().at(scores)
+            if not state.value <= before + ROUNDING_OF_RISK * abs(before):
+                return None
+        return None
+
+    def _curvatures(self, scores: np.ndarray, target: np.ndarray) -> np.ndarray | None:
+        """The second derivatives of the losses, kept for the next call with this target."""
+        if self._known[0] is not target:
+            self._known = target, self.second_derivatives(scores, target)
+        return self._known[1]
+
+    def _newton_change(
+        self, psi: np.ndarray, target: np.ndarray, second: np.ndarray, longest: float
+    ) -> tuple[float, float] | None:
+        """Newton's step in a length, of at most `longest`, and in the intercept.
+
+        None where the curvature is no more than rounding.
+        """
+        if not self.same_weights:
+            target, second = self.weight * target, self.weight * second
+        curved = second * psi
+        slope, along = inner(target, psi), inner(curved, psi)
+        if not self.has_intercept:
+            return (min(slope / along, longest), 0.0) if along > 0 else None
+        rise, mixed, constant = float(target.sum()), float(curved.sum()), float(second.sum())
+        if not constant > 0:
+            return None
+        # The curvature of the risk at the best intercept.
+        profiled = along - mixed * mixed / constant
+        if not profiled > LEAST_CURVATURE_SHARE * along:
+            return None
+        length = min((slope - mixed / constant * rise) / profiled, longest)
+        return length, (rise - mixed * length) / constant
 
 
-class ProfiledRisk(EmpiricalRisk):
+class ProfiledRisk(RiskOfBall):
     """min over b of F(u + b): the risk of the scores at the best intercept.
 
     It is as convex and as smooth as F; its gradient is that of F at the best intercept, and sums to
     zero. `intercept` is the b of the last scores that were evaluated.
     """
 
-    intercept = 0.0
+    has_intercept = True
 
     def at(self, u: np.ndarray) -> RiskState:
+        """Run Newton's method from the last intercept, and a bracketing search where that fails."""
         # Where F is least over b its derivative by b is 0: the gradient by u is that of F there.
-        scores = u + self._best_intercept(u)
-        target = -self.loss.gradient(self.y, scores)
-        return RiskState(inner(self.weight, self.loss.value(self.y, scores)), target, self.weight)
+        b, size = self.intercept, np.inf
+        for _ in range(NEWTON_STEPS):
+            scores = u + b
+            state = super().at(scores)
+            second = self._curvatures(scores, state.target)
+            slope = inner(state.weight, state.target)
+            curvature = 0.0 if second is None else inner(state.weight, second)
+            if not curvature > 0:
+                break
+            change = slope / curvature
+            # A slope that no longer falls is rounding, or too far away for Newton's method.
+            is_close = abs(change) <= CLOSE_INTERCEPT * abs(b)
+            if is_close or (abs(slope) >= size and abs(slope) <= 1e-9 * (1 + abs(b))):
+                self.intercept = b
+                return state
+            if abs(slope) >= size:
+                break
+            size = abs(slope)
+            b += change
+        b = self.intercept
+        b += float(self.loss.line_search(self.y, u + b, np.ones(len(u)), self.weight)[0])
+        self.intercept = b
+        return super().at(u + b)
 
     def value(self, u: np.ndarray) -> float:
         return self.at(u).value
 
-    def line_search(self, u: np.ndarray, psi: np.ndarray, state: RiskState) -> float:
-        return super().line_search(u + self.intercept, psi, state)
-
-    def _best_intercept(self, u: np.ndarray) -> float:
-        """Run Newton's method from the last intercept, and a bracketing search where that fails."""
-        # The scores change little from round to round, so that one or two steps are enough. A slope
-        # that does not fall is rounding, or too far away for Newton's method.
-        b = self.intercept
-        size = np.inf
-        for _ in range(NEWTON_STEPS):
-            scores = u + b
-            second = self.loss.hessian(self.y, scores)
-            if second is None:
-                break
-            slope = inner(self.weight, self.loss.gradient(self.y, scores))
-            curvature = inner(self.weight, second)
-            if abs(slope) >= size or not curvature > 0:
-                break
-            size = abs(slope)
-            change = slope / curvature
-            b -= change
-            if abs(change) <= 1e-14 * max(abs(b), 1e-300):
-                break
-        ones = np.ones(len(u))
-        if second is None or (abs(slope) > 1e-9 * (1 + abs(b))):
-            b = self.intercept
-            b += float(self.loss.line_search(self.y, u + b, ones, self.weight)[0])
-        self.intercept = b
-        return b
-
 
 def risk_in_units(
     plan: BallPlan, problem: Problem
-) -> tuple[RiskWithoutIntercept | ProfiledRisk, TargetScale]:
+) -> tuple[RiskOfBall | ProfiledRisk, TargetScale]:
     """The risk of a problem, and the units of its targets.
 
     The squared loss is fitted in units of y, in which nothing overflows.
@@ -193,7 +263,7 @@ def risk_in_units(
         mean = loss.optimal_constant(y, problem.weight) if plan.fit_intercept else 0.0
         target = TargetScale.about(y, mean)
         y = target(y)
-    kind = ProfiledRisk if plan.fit_intercept else RiskWithoutIntercept
+    kind = ProfiledRisk if plan.fit_intercept else RiskOfBall
     return kind(loss, y, problem.weight), target
 
 
@@ -371,7 +441,8 @@ class _Place(NamedTuple):
     radius: float
 
     def line_search(self, direction: Direction) -> float:
-        return self.risk.line_search(self.u, self.radius * self.psi - self.u, self.state)
+        change = self.radius * self.psi - self.u
+        return self.risk.line_search(self.u, change, self.state, direction.longest)
 
     def short_step(self, direction: Direction) -> float:
         curvature = self.risk.curvature(self.radius * self.psi - self.u)

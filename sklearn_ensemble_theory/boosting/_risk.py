@@ -282,8 +282,20 @@ class EmpiricalRisk:
         """Weighted sums of `Loss.leaf_terms`, and of the weights, in leaves: (n_leaves, 3)."""
         return self._at_rows(u).leaf_sums(u, target, leaf, n_leaves, score)
 
-    def line_search(self, u: Array, psi: Array, state: RiskState) -> float:
-        """The b that minimises F(u + b psi)."""
+    def second_derivatives(self, u: Array, target: Array) -> Array | None:
+        """Those of the losses of the rows at the scores u, where there are any.
+
+        `target` is the negative gradient there.
+        """
+        rows = self._at_rows(u)
+        if isinstance(rows, _ByLoops):
+            return rows.loss.hessian(u, target, self.n_threads)
+        return self.loss.hessian(self.y, u)
+
+    def line_search(
+        self, u: Array, psi: Array, state: RiskState, longest: float = math.inf
+    ) -> float:
+        """The b that minimises F(u + b psi); any b from `longest` on, if this one is beyond it."""
         return float(self.loss.line_search(self.y, u, psi, self.weight)[0])
 
     def length_of(self, u: Array, psi: Any, state: RiskState, rate: float) -> float:

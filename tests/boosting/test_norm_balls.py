@@ -4,7 +4,8 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
+from sklearn.linear_model import LogisticRegression
 
 from sklearn_ensemble_theory import FrankWolfeClassifier, FrankWolfeRegressor
 from sklearn_ensemble_theory.boosting import losses
@@ -13,6 +14,7 @@ from sklearn_ensemble_theory.boosting._norm_balls import (
     Atoms,
     FrankWolfeStep,
     ProfiledRisk,
+    RiskOfBall,
 )
 
 from .engine import BoostingRounds, EmpiricalRisk
@@ -93,3 +95,81 @@ def test_the_profiled_risk_and_its_gradient(loss):
         h = 1e-5
         slope = (risk.value(u + h * direction) - risk.value(u - h * direction)) / (2 * h)
         assert gradient @ direction == pytest.approx(slope, rel=1e-4, abs=1e-6)
+
+
+def slow_search(risk, u, psi, longest):
+    """The least risk over the length, by golden sections, each at the best intercept by Brent."""
+
+    def at(length):
+        scores = u + length * psi
+        if not risk.has_intercept:
+            return risk.weight @ risk.loss.value(risk.y, scores)
+        options = {"method": "brent", "options": {"xtol": 1e-10}}
+        return minimize_scalar(
+            lambda b: risk.weight @ risk.loss.value(risk.y, scores + b), **options
+        ).fun
+
+    bounded = {"bounds": (0.0, longest), "method": "bounded", "options": {"xatol": 1e-9}}
+    return minimize_scalar(at, **bounded)
+
+
+SEARCHED = [
+    losses.LogisticLoss(),
+    losses.ExponentialLoss(),
+    losses.PoissonLoss(),
+    losses.SquaredLoss(),
+]
+
+
+@pytest.mark.parametrize("loss", SEARCHED, ids=str)
+@pytest.mark.parametrize("kind", ["easy", "far", "separable", "constant", "tiny"])
+@pytest.mark.parametrize("has_intercept", [True, False])
+def test_line_searches_by_newtons_method(loss, kind, has_intercept):
+    """Against the root finder of the loss and a search over both variables that knows no slopes."""
+    X, y, weight = problem(n=50, d=3)
+    y = labels(y) if loss.margin else np.abs(y) if "Poisson" in str(loss) else y
+    risk = (ProfiledRisk if has_intercept else RiskOfBall)(loss, y, weight)
+    u, psi = 0.3 * X[:, 0], X[:, 1].copy()
+    if kind == "far":  # Newton's first step goes far beyond the minimum
+        u = 6.0 * np.sign(X[:, 0])
+    elif kind == "separable":
+        psi = y - y.mean()
+    elif kind == "constant":
+        psi = 1.0 + 1e-4 * X[:, 1]
+    elif kind == "tiny":
+        psi *= 1e-6
+    state = risk.at(u)
+    before = risk.intercept
+    assert abs(state.weight @ state.target) < 1e-12 * np.abs(state.target).max() or not (
+        has_intercept
+    )
+    psi *= np.sign(state.first_order_gain(psi)) or 1.0
+    for longest in (1.0, 1e-3):
+        risk.intercept = before
+        found = min(max(risk.line_search(u, psi, state, longest), 0.0), longest)
+        risk.intercept = before
+        best = slow_search(risk, u, psi, longest)
+        # Values that know no slopes have half the digits in their arguments.
+        value = risk.at(u + found * psi).value
+        assert value <= best.fun + 1e-10 * abs(best.fun)
+        if 0.0 < found < longest and has_intercept:
+            # The slope of the profiled risk at its minimum, against that at the start.
+            after = risk.at(u + found * psi)
+            assert (
+                abs(after.first_order_gain(psi)) < 1e-8 * abs(state.first_order_gain(psi)) + 1e-13
+            )
+
+
+def test_balls_of_liblinear():
+    """The same minimum as the penalised problem with its intercept not penalised."""
+    X, y, _ = problem(n=200, d=6)
+    y = labels(y)
+    peer = LogisticRegression(l1_ratio=1.0, C=0.2, solver="saga", tol=1e-10, max_iter=100_000)
+    coef = peer.fit(X, y).coef_
+    for variant in ("away", "pairwise", "fully_corrective"):
+        model = FrankWolfeClassifier(
+            radius=np.abs(coef).sum(), variant=variant, n_estimators=5_000, tol=1e-10
+        ).fit(X, y)
+        assert model.stop_reason_ == "tol"
+        np.testing.assert_allclose(model.coef_, coef, atol=1e-4)
+        np.testing.assert_allclose(model.intercept_, peer.intercept_, atol=1e-4)
