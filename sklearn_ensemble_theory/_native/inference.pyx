@@ -475,6 +475,92 @@ def leaf_quantiles(
     require(fit)
 
 
+def most_shared(
+    const int64_t[:, ::1] leaves,
+    const int64_t[::1] first,
+    const int32_t[::1] rows,
+    const int64_t[::1] excluded,
+    int32_t[::1] counts,
+    int64_t[::1] places,
+    int32_t[:, ::1] shared,
+    int64_t[:, ::1] found,
+):
+    """The rows that share the most leaves with each query; of equal ones the lowest numbers first.
+
+    O(s + n) for s rows in the leaves of a query, and no more memory than is given.
+
+    Parameters
+    ----------
+    leaves : int64 array of shape (m, T)
+        Nodes over the whole ensemble.
+    first : int64 array of shape (n_nodes + 1,)
+        The rows of node k are rows[first[k]] ... rows[first[k + 1] - 1], each at most once.
+    rows : int32 array
+        Numbers of rows from 0 to n - 1.
+    excluded : int64 array of shape (m,)
+        A row that is not a neighbour of the query; -1 is none.
+    counts : int32 array of shape (n,)
+        Overwritten.
+    places : int64 array of shape (T + 1,)
+        Overwritten.
+    shared, found : int32 and int64 arrays of shape (m, k)
+        Output: numbers of leaves, and of rows. k is at most n, and n - 1 where a row is excluded.
+    """
+    cdef Py_ssize_t i, t, j, at, count, least, left, m = leaves.shape[0], T = leaves.shape[1]
+    cdef Py_ssize_t n = counts.shape[0], k = found.shape[1], n_nodes = first.shape[0] - 1
+    cdef int64_t node
+    cdef bint fit = True
+    require(excluded.shape[0] == m and places.shape[0] == T + 1 and 0 < k <= n)
+    require(found.shape[0] == m and shared.shape[0] == m and shared.shape[1] == k)
+    for at in range(rows.shape[0]):
+        require(0 <= rows[at] < n)
+    for i in range(m):
+        require(-1 <= excluded[i] < n and (excluded[i] < 0 or k < n))
+        for t in range(T):
+            node = leaves[i, t]
+            require(0 <= node < n_nodes and 0 <= first[node] <= first[node + 1] <= rows.shape[0])
+    with nogil:
+        for i in range(m):
+            for j in range(n):
+                counts[j] = 0
+            for t in range(T):
+                node = leaves[i, t]
+                for at in range(first[node], first[node + 1]):
+                    counts[rows[at]] += 1
+            for t in range(T + 1):
+                places[t] = 0
+            for j in range(n):
+                if counts[j] > T:
+                    fit = False
+                    break
+                places[counts[j]] += 1
+            if not fit:
+                break
+            if excluded[i] >= 0:
+                places[counts[excluded[i]]] -= 1
+            # The least count that is needed, and where the rows of each count begin.
+            at = 0
+            least = T
+            while at + places[least] < k:
+                count = places[least]
+                places[least] = at
+                at += count
+                least -= 1
+            places[least] = at
+            left = k
+            for j in range(n):
+                count = counts[j]
+                if count < least or j == excluded[i] or places[count] >= k:
+                    continue
+                at = places[count]
+                places[count] += 1
+                found[i, at] = j
+                shared[i, at] = <int32_t>count
+                left -= 1
+                if left == 0:
+                    break
+    require(fit)
+
 # A walk over the rows of a query in the order of their targets.
 cdef struct Search:
     const double* levels

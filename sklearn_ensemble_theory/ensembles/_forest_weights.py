@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_ensemble_theory._door import LARGEST_COUNT
+from sklearn_ensemble_theory._native.inference import most_shared
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.bounds._arguments import check_integer
@@ -143,16 +144,7 @@ def proximity_blocks(
     else:  # the training rows may have been removed
         check_trees(ensemble, what)
         finder = LeafFinder(members, ensemble.columns)
-
-    def make() -> sp.csr_array:
-        others = leaf_blocks(ensemble, finder, Z, what, only_outside)
-        parts = [indicator_of_leaves(leaves, finder.n_nodes) for leaves in others]
-        return sp.vstack(parts).T.tocsr()
-
-    if Z is not None:
-        by_leaf = make()
-    else:  # the rows of all leaves are found once for training rows
-        by_leaf = kept_rows(ensemble, what).derived(method, members, make)
+    by_leaf = rows_by_leaf(ensemble, finder, Z, method, what)
     start, sizes = 0, np.append(np.diff(by_leaf.indptr), 0)
     every = leaf_blocks(ensemble, finder, X, what, only_outside)
     for leaves in blocks_of_entries(every, sizes, by_leaf.shape[1]):
@@ -164,6 +156,22 @@ def proximity_blocks(
             found.data /= len(members)
         yield found
         start += len(leaves)
+
+
+def rows_by_leaf(
+    ensemble: Ensemble, finder: LeafFinder, Z, method: Proximity, what: str
+) -> sp.csr_array:
+    """1 where a leaf has a row of Z, of shape (n_nodes, n); None is the training rows."""
+
+    def make() -> sp.csr_array:
+        others = leaf_blocks(ensemble, finder, Z, what, method == "out_of_bag")
+        parts = [indicator_of_leaves(leaves, finder.n_nodes) for leaves in others]
+        return sp.vstack(parts).T.tocsr()
+
+    if Z is not None:
+        return make()
+    # The rows of all leaves are found once for training rows.
+    return kept_rows(ensemble, what).derived(method, ensemble.members, make)
 
 
 def n_trees_outside(ensemble: Ensemble, pairs: sp.csr_array, start: int) -> np.ndarray:
@@ -192,6 +200,9 @@ def kneighbors(
             f"n_neighbors={n_neighbors} must be at most {n - (X is None)}, the number of other "
             "training rows."
         )
+    if method == "leaves":
+        near, found = by_shared_leaves(ensemble, X, n_neighbors, n)
+        return (near, found) if return_distance else found
     distances: list[np.ndarray] = []
     indices: list[np.ndarray] = []
     for near in proximity_blocks(ensemble, X, None, method, "kneighbors"):
@@ -218,6 +229,27 @@ def kneighbors(
     if not return_distance:
         return found
     return np.clip(np.array(distances).reshape(shape), 0.0, 1.0), found
+
+
+def by_shared_leaves(
+    ensemble: Ensemble, X, n_neighbors: int, n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The distances and numbers of the training rows that share most leaves with each row of X."""
+    finder, n_trees = rows_of_leaves(ensemble, "kneighbors").finder, len(ensemble.members)
+    by_leaf = rows_by_leaf(ensemble, finder, None, "leaves", "kneighbors")
+    first, rows = by_leaf.indptr.astype(np.int64), by_leaf.indices.astype(np.int32)
+    counts, places = np.empty(n, dtype=np.int32), np.empty(n_trees + 1, dtype=np.int64)
+    distances, indices, start = [], [], 0
+    for leaves in leaf_blocks(ensemble, finder, X, "kneighbors", out_of_bag=False):
+        m = len(leaves)
+        own = np.arange(start, start + m) if X is None else np.full(m, -1)
+        shared = np.empty((m, n_neighbors), dtype=np.int32)
+        found = np.empty((m, n_neighbors), dtype=np.int64)
+        most_shared(leaves, first, rows, own, counts, places, shared, found)
+        distances.append(1.0 - shared / n_trees)
+        indices.append(found.astype(np.intp, copy=False))
+        start += m
+    return np.vstack(distances), np.vstack(indices)
 
 
 def outlier_scores(ensemble: Ensemble, method: Proximity) -> np.ndarray:

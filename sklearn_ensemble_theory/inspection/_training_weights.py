@@ -198,7 +198,8 @@ def kneighbors(
 
     Notes
     -----
-    Cost: that of `proximity`, in blocks of rows, and O(K log K) for the K neighbours of a row.
+    Cost: O(s + n) for a row whose leaves hold s training rows, by a compiled loop; with other
+    methods that of `proximity`, in blocks of rows, and O(K log K) for the K neighbours of a row.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from .loops import (
     byte_tables,
     exact_order_statistics,
     leaf_quantiles,
+    most_shared,
     rows_near_rank,
     turn,
     undecided,
@@ -270,3 +271,55 @@ def test_tables_that_do_not_fit():
     ):
         with pytest.raises(ValueError):
             turn(*arguments)
+
+
+def in_shared_leaves(n, T, n_leaves, m, k, **wrong):
+    """Arguments of `most_shared`: T trees, each of which divides n rows among its leaves."""
+    rng = np.random.default_rng(n + T)
+    of_rows = rng.integers(0, n_leaves, (n, T)) + n_leaves * np.arange(T)
+    order = np.argsort(of_rows, axis=None, kind="stable")
+    known = {
+        "leaves": rng.integers(0, n_leaves, (m, T)) + n_leaves * np.arange(T),
+        "first": np.searchsorted(of_rows.ravel()[order], np.arange(n_leaves * T + 1)),
+        "rows": (order // T).astype(np.int32),
+        "excluded": np.arange(m) % n - (np.arange(m) % 2) * (np.arange(m) % n + 1),
+        "counts": np.empty(n, dtype=np.int32),
+        "places": np.empty(T + 1, dtype=np.int64),
+        "shared": np.empty((m, k), dtype=np.int32),
+        "found": np.empty((m, k), dtype=np.int64),
+    }
+    return of_rows, {**known, **wrong}
+
+
+@pytest.mark.parametrize(
+    ("n", "T", "n_leaves", "k"), [(2, 1, 1, 1), (50, 7, 3, 5), (50, 2, 2, 49), (300, 40, 60, 10)]
+)
+def test_the_rows_of_most_shared_leaves(n, T, n_leaves, k):
+    of_rows, known = in_shared_leaves(n, T, n_leaves, 20, k)
+    most_shared(**known)
+    for i in range(20):
+        count = (of_rows == known["leaves"][i]).sum(axis=1)
+        if known["excluded"][i] >= 0:
+            count[known["excluded"][i]] = -1
+        expected = np.argsort(-count, kind="stable")[:k]
+        np.testing.assert_array_equal(known["found"][i], expected)
+        np.testing.assert_array_equal(known["shared"][i], count[expected])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"leaves": np.full((3, 2), 8)},
+        {"first": np.arange(9) * 20},
+        {"rows": np.full(40, 20, dtype=np.int32)},
+        {"rows": np.zeros(40, dtype=np.int32)},  # a row more than once in a leaf
+        {"excluded": np.array([0, 20, 1])},
+        {"counts": np.empty(3, dtype=np.int32)},
+        {"places": np.empty(2, dtype=np.int64)},
+        {"shared": np.empty((3, 2), dtype=np.int32)},
+        {"found": np.empty((3, 21), dtype=np.int64), "shared": np.empty((3, 21), dtype=np.int32)},
+    ],
+)
+def test_shared_leaves_that_do_not_fit(wrong):
+    with pytest.raises(ValueError, match="do not fit"):
+        most_shared(**in_shared_leaves(20, 2, 4, 3, 4, **wrong)[1])
