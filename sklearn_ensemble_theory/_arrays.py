@@ -38,10 +38,7 @@ def pack_columns(codes, n_bins, rows=slice(None)):
 
 
 def bin_masses(packs, rows, weight, n_bins, out):
-    """out[j, c] = sum of `weight` over code j = c, in every bin of every column of `packs`.
-
-    `weight` are those of the rows of the slice `rows`.
-    """
+    """out[j, c] = sum of `weight`, that of the slice `rows`, over the rows with code j = c."""
     j = 0
     for n_columns, joint in packs:
         table = np.bincount(joint[rows], weight, n_bins**n_columns)

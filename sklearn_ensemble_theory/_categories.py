@@ -280,10 +280,7 @@ def check_same_columns(estimator: Fitted, X: Any, learner: Any) -> None:
 def categories_of_blocks(
     blocks: Any, meta: Any, categorical_features: Any, most: int | None = None
 ) -> CategoricalColumns | None:
-    """The encoder of rows in blocks; None where no column is categorical.
-
-    One pass over the blocks, if there is such a column: all of them may have other categories.
-    """
+    """The encoder of rows in blocks, by one pass over them; None where no column is categorical."""
     columns = CategoricalColumns(meta, categorical_features, most)
     if not columns.any:
         return None
@@ -335,10 +332,7 @@ def fitted_categories(estimator: Fitted) -> list[np.ndarray | None]:
 
 
 def numbered_learner(learner: Any, columns: CategoricalColumns | None) -> Any:
-    """The learner for X as an array of numbers: it has the numbers of the categorical columns.
-
-    A member that makes numbers of these numbers has not seen `UNSEEN` either.
-    """
+    """The learner for X as an array of numbers: it has the numbers of the categorical columns."""
     if columns is None:
         return learner
     numbers: Any = np.flatnonzero(columns.flags).tolist()

@@ -175,10 +175,7 @@ except ImportError:
 
 
 def increasing_by_pooling(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """The increasing numbers next to these by least squares, without the checks of the public name.
-
-    These take 50 times as long as 64 numbers.
-    """
+    """The increasing numbers next to these by least squares, without checks."""
     if pool_in_place is None:
         return isotonic_regression(values, sample_weight=weight)
     values = np.array(values, dtype=np.float64)  # both arrays change

@@ -192,10 +192,7 @@ def reading_once(function: Any) -> Any:
 
 
 def in_numbers(estimator: Estimator, X: Any, continued: bool) -> dict[str, Any]:
-    """The parameters that are scalars of NumPy, as numbers of Python; constraints by number.
-
-    In sums and products np.uint8 would overflow, and np.float16 be rounded to its few digits.
-    """
+    """The parameters as numbers of Python, not of NumPy, which overflow; constraints by number."""
     params = vars(estimator)
     found = {
         name: value.item()
@@ -438,10 +435,7 @@ def _weighted_block(
 
 
 def check_text_is_predicted(estimator: Predictor, X: Any) -> None:
-    """Refuse X of text that the estimator's `predict` would refuse.
-
-    Learners of scikit-learn's make numbers of text in `fit`, and refuse it in `predict`.
-    """
+    """Refuse X of text that the estimator's `predict` would refuse."""
     if issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind not in "OSU"):
         return
     X = X if is_frame(X) or isinstance(X, (list, tuple)) else np.asarray(X)

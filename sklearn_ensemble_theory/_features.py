@@ -23,10 +23,7 @@ _MOST_ON_A_PATH = {"pairwise": 2, "no_interactions": 1}
 
 @dataclass(frozen=True, eq=False)
 class Interactions:
-    """Which features may be cut on one path of a tree: those of a group, and at most `most`.
-
-    `groups` has the shape (G, p); each feature is in a group.
-    """
+    """Which features may be cut on one path of a tree: those of a group (G, p), at most `most`."""
 
     groups: np.ndarray
     most: int
@@ -123,10 +120,7 @@ class Features:
         return int(one)
 
     def signs(self, monotonic_cst: Any, n_classes: int = 0) -> np.ndarray | None:
-        """`monotonic_cst` as n signs -1, 0 and 1; None if no column has a constraint.
-
-        More than two of `n_classes` are refused; 0 is for regression.
-        """
+        """`monotonic_cst` as n signs -1, 0 and 1; None if no column has a constraint."""
         if monotonic_cst is None:
             return None
         given = monotonic_cst
@@ -192,10 +186,7 @@ class Features:
         return found
 
     def interactions(self, interaction_cst: Any) -> Interactions | None:
-        """`interaction_cst` as groups that have all features; None where nothing is excluded.
-
-        Features in no group form one of their own, as in scikit-learn.
-        """
+        """`interaction_cst` as groups that have all features; None where nothing is excluded."""
         if interaction_cst is None:
             return None
         most, groups = self.n, np.ones((1, self.n), dtype=bool)
@@ -462,10 +453,7 @@ def columns_of(X: Any) -> Iterator[Any]:
 
 
 def columns_of_text(X: Any, columns: Iterable[int]) -> list[int]:
-    """Which of these columns of a frame hold text that is no number.
-
-    Text that is a date counts as none: its categories would be those of the rows of the fit.
-    """
+    """Which of these columns of a frame hold text; text that is a date counts as none."""
     found, asked = [], set(columns)
     for j, column in enumerate(columns_of(X)):
         if j not in asked:

@@ -289,10 +289,7 @@ def split_off(
     stratify: np.ndarray | None,
     groups: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The rows to train on and those to hold out: a share of the rows, or of their groups.
-
-    Groups are held out whole, and then `stratify` is not used. Errors name `validation_fraction`.
-    """
+    """The rows to train on and those to hold out: a share of the rows, or of their groups."""
     rows = np.arange(n)
     try:
         if groups is not None:
@@ -313,10 +310,7 @@ _HASHED_ROWS = 2**12
 
 
 def folds_by_hash(rows: range | np.ndarray, n_splits: int) -> np.ndarray:
-    """The fold that tests on each row, from 0 to `n_splits` - 1; about equally many in each.
-
-    `rows` are the numbers of the rows, counted over all chunks from 0.
-    """
+    """The fold, 0 to `n_splits` - 1, that tests on each row, by its number over all chunks."""
     folds = np.empty(len(rows), np.min_scalar_type(n_splits))
     for start in range(0, len(rows), _HASHED_ROWS):
         part = slice(start, start + _HASHED_ROWS)
@@ -379,10 +373,7 @@ def sums_by_fold(
     function: Callable[..., Any],
     *args: Any,
 ) -> FoldSums:
-    """`function(part, *args)` of the rows of each fold of a block.
-
-    `fold_of` gives the folds of rows by their numbers, from 0 to `n_folds` - 1.
-    """
+    """`function(part, *args)` of the rows of each fold of a block; `fold_of` gives the folds."""
     if n_folds == 1:
         return FoldSums([function(block, *args)])
     fold, found = fold_of(block.numbers), []

@@ -158,10 +158,7 @@ class ClassTask:
 
     @property
     def vote_values(self) -> tuple[float, float]:
-        """Margin of a right vote, 1/(K-1), and of a wrong one, -1/(K-1)².
-
-        These are the values of SAMME's coding Y'g/K (Zhu et al. 2009); +1 and -1 for two classes.
-        """
+        """Margins of right and wrong votes, 1/(K-1) and -1/(K-1)², by SAMME (Zhu et al. 2009)."""
         others = self.n_answers - 1
         return 1.0 / others, -1.0 / others**2
 
@@ -310,10 +307,7 @@ def prepare_rounds(
 
 
 def prepare_sums(estimator: Estimator, task: Task) -> Any:
-    """What finds the members from sums over rows in chunks; None where there is nothing.
-
-    The task is a `ClassTask` or a `HammingTask`, without the rows' classes.
-    """
+    """What finds the members from sums over rows in chunks; None where there is nothing."""
     prepare = fast_path(estimator).prepare_sums
     return None if prepare is None or weighs_itself(estimator) else prepare(estimator, task)
 
@@ -446,10 +440,7 @@ def checked_outputs(found: Any, member: Any, X: Any) -> np.ndarray:
 
 
 def outputs_have_scale(estimator: Estimator) -> bool:
-    """`PreparedRounds.has_scale` for clones of the estimator.
-
-    True for classifiers (-1 and +1) and where the estimator's attribute `_has_scale` is true.
-    """
+    """Whether outputs of clones have a scale: of classifiers, and where `_has_scale` is true."""
     return bool(getattr(estimator, "_has_scale", is_classifier(estimator)))
 
 
@@ -520,10 +511,7 @@ def coded_learner(learner: Any, classes: Any) -> Any:
 
 
 def coded_by_output(learner: Any, outputs: Sequence[np.ndarray]) -> Any:
-    """The same for several columns of labels, whose positions follow those of the one before.
-
-    Weights of classes by label must be a list with a dict for each column, or a ValueError says so.
-    """
+    """The same for several columns of labels, whose positions follow those of the one before."""
     if isinstance(learner, Pipeline):
         name, last = learner.steps[-1]
         coded = coded_by_output(last, outputs)
@@ -570,10 +558,7 @@ TREES = (*REGRESSION_TREES, DecisionTreeClassifier, ExtraTreeClassifier)
 
 
 class BinnedTree:
-    """Base of the trees in bins, to which ensembles give the numbers of categories.
-
-    The values of the leaves of its fitted trees can be set, of subclasses too.
-    """
+    """Base of the trees in bins: ensembles give them numbers of categories and set their leaves."""
 
     categorical_features: Any
     max_bins: int
@@ -594,10 +579,7 @@ def grows_leaves(estimator: Estimator) -> bool:
 
 
 def reads_single_precision(estimator: Estimator | None) -> TypeGuard[TreeLearner]:
-    """Whether its `predict` takes X in single precision with `check_input=False`, as trees' does.
-
-    A tree of scikit-learn's or of ours itself, and not of a subclass.
-    """
+    """Whether it is a tree itself, whose `predict` takes X in single precision unchecked."""
     return is_tree(estimator) or fast_path(estimator).is_tree
 
 
@@ -642,10 +624,7 @@ def one_column_only(estimator: Estimator, n_columns: int) -> ValueError:
 
 
 def refuses_one_class(error: ValueError, y: np.ndarray) -> bool:
-    """Whether a classifier has refused y because all labels are the same.
-
-    scikit-learn's `check_estimator` lets classifiers do so by a ValueError that speaks of classes.
-    """
+    """Whether a classifier has refused y because all labels are the same."""
     return "class" in str(error) and bool((y == y[0]).all())
 
 

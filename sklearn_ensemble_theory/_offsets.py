@@ -44,10 +44,7 @@ def offset_to_score(model: Predictor, offset: Any, X: Any, in_fit: bool) -> Any:
 
 
 def at_offset_zero(model: Model) -> Model:
-    """The model, or a copy of it, which predicts for offset 0 without a warning.
-
-    For displays whose values are those of offset 0 by their definition.
-    """
+    """The model, or a copy, which predicts for offset 0 without a warning, for displays."""
     record: Any = vars(model).get("model_")
     own: dict[str, Any] = {}
     if getattr(record, "has_offset", False):  # an additive model

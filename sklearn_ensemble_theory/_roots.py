@@ -85,10 +85,7 @@ class _Search:
         self.settle(~self.settled & (self.far_slope <= 0), high)
 
     def close(self) -> Generator[Array, Array, Array]:
-        """The roots, by false position.
-
-        In Illinois' variant, with a bisection whenever a bracket has not halved in two steps.
-        """
+        """The roots, by false position in Illinois' variant, with bisections in between."""
         near, far = self.near, self.far
         near_slope, far_slope = self.near_slope, self.far_slope
         width = np.abs(far - near)
@@ -217,10 +214,7 @@ def root_of_increasing(
 def root_search(
     n_groups: int, first: Any = 1.0, bracket: tuple[Array, Array] | None = None
 ) -> Generator[Array, Array, Array]:
-    """`root_of_increasing` as a generator: it yields b, is sent the derivatives there, and returns.
-
-    For functions that are evaluated together with others.
-    """
+    """`root_of_increasing` as a generator, for functions that are evaluated with others."""
     search = _Search(n_groups)
     yield from search.expand(first) if bracket is None else search.start_from(*bracket)
     return (yield from search.close())

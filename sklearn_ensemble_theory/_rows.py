@@ -271,10 +271,7 @@ def needs_no_check(
     accept_sparse: Any = False,
     **others: Any,
 ) -> bool:
-    """Whether rows to predict are an array as `validate_data` would return it, which this asks.
-
-    scikit-learn's function takes longer than a boosted model for a few rows.
-    """
+    """Whether rows to predict are an array as `validate_data` would return it, which this asks."""
     if reset or others or type(X) is not np.ndarray or X.ndim != 2 or X.dtype.char not in "df":
         return False
     own, dtypes = vars(estimator), dtype if isinstance(dtype, list) else [dtype]
@@ -291,10 +288,7 @@ def needs_no_check(
 
 
 def check_continued(estimator: Fitted, X: Any, learner: Any) -> None:
-    """Refuse to continue a fit with other columns than its own; names may be new, or missing.
-
-    Before any value is read, which may be of another kind in another column.
-    """
+    """Refuse to continue a fit with other columns than its own, before any value is read."""
     if not (is_frame(X) or issparse(X)):
         X = check_array(X, dtype=None, ensure_all_finite=False)
     now, before = Features.of(X), Features.known_to(estimator)
@@ -406,10 +400,7 @@ def one_column(y: Any) -> np.ndarray:
 
 
 def finite_predictions(method: Method) -> Method:
-    """A method of X whose values are finite, or a ValueError; without NumPy's warnings.
-
-    Of Dask collections, chunk by chunk (`by_chunks`).
-    """
+    """A method of X with finite values, or a ValueError; for Dask collections chunk by chunk."""
 
     @wraps(method)
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -608,10 +599,7 @@ def normalised_weights(sample_weight: np.ndarray | None, n: int) -> np.ndarray:
 
 
 def effective_size(weight: np.ndarray) -> float:
-    """Kish's number of rows, (sum w)² / sum w²; 0 where none has a positive weight.
-
-    It is the number n in rules for n rows of equal weight, and the same in any unit of the weights.
-    """
+    """Kish's number of rows, (sum w)² / sum w², in any unit of the weights; 0 if all are 0."""
     # In units of the largest weight, whose square may vanish.
     top = weight.max(initial=0.0)
     w = weight / top if top > 0 else weight
@@ -950,10 +938,7 @@ class ChunkedRows:
         return self.given.each(of_checked, self.checks, self.views, function, *args)
 
     def sum(self, function: Callable[..., Any], *args: Any) -> Any:
-        """The sum of `function(block, *args)` over the blocks, by ``+`` in a fixed order.
-
-        A ValueError if no chunk has a row of positive weight.
-        """
+        """The sum of `function(block, *args)` over the blocks, by ``+`` in a fixed order."""
         total = self.given.sum(of_checked, self.checks, self.views, function, *args)
         if total is None:
             raise ValueError("X has no rows of positive weight.")

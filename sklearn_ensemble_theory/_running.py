@@ -75,10 +75,7 @@ def one_blas_thread() -> AbstractContextManager:
 
 
 def blas_threads_by_work() -> Any:
-    """A context, or the decorator of a fit, in which BLAS has one thread except in `threads_for`.
-
-    Callbacks that the fit calls have one thread too.
-    """
+    """A context, or decorator of a fit, in which BLAS has one thread except in `threads_for`."""
     return _limit.of_thread("by work")
 
 

@@ -21,10 +21,7 @@ LARGEST_POWER = 2.0
 
 @dataclass
 class TargetScale:
-    """The affine map to units of the target's size: ``scaled = (y - mean) / scale``.
-
-    The scale is 1 for a target that is constant to rounding, whose scaled values are all 0.
-    """
+    """The map ``scaled = (y - mean) / scale`` to the target's size; 1 if it is constant."""
 
     mean: float | np.ndarray
     scale: float | np.ndarray
@@ -34,10 +31,7 @@ class TargetScale:
     def in_powers_of_two(
         cls, y: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> "TargetScale":
-        """About the mean, in units of a power of 2 near the largest deviation.
-
-        The division is exact, so that whole numbers stay whole numbers.
-        """
+        """In units of a power of 2 near the largest deviation from the mean: an exact division."""
         size = power_of_two(np.abs(y).max())
         mean = np.average(y / size, weights=sample_weight)
         with np.errstate(over="ignore"):

@@ -111,10 +111,7 @@ OUT_OF_BAG = ("oob_score_", "oob_scores_", "oob_prediction_", "oob_decision_func
 
 
 def in_codes(learner: Any, classes: np.ndarray | list[np.ndarray] | None) -> Any:
-    """The learner for codes of the classes.
-
-    Those of several outputs follow those of the one before.
-    """
+    """The learner for codes of the classes; those of several outputs follow each other."""
     if isinstance(classes, list):
         return coded_by_output(learner, classes)
     return coded_learner(learner, classes)
@@ -376,10 +373,7 @@ class BaseBagging(
             self.__dict__.update(out_of_bag_attributes(oob, classes, self.warm_start))
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
-        """`fit` to blocks of rows: member b is fitted to rows of block b mod K, where the block is.
-
-        K is the number of blocks with rows of positive weight. The rows are read twice.
-        """
+        """Member b is fitted to rows of block b mod K of K blocks, where the block is."""
         if self.oob_score:
             raise ValueError(
                 "oob_score needs the training rows in memory and cannot be used with Dask "

@@ -215,10 +215,7 @@ class Bag:
 
 
 def takes_frames(X: Any, learner: BaseEstimator, drawn_twice: bool) -> bool:
-    """Whether members get X as the data frame that it is.
-
-    Columns that are drawn twice would have the same name.
-    """
+    """Whether members get X as the data frame that it is."""
     return is_frame(X) and not drawn_twice and not reads_numbers(learner, "prepare_members")
 
 
@@ -487,10 +484,7 @@ class MemberSpec:
 
 
 def balanced_weights(codes: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Weights of the rows that give every class that occurs the same total.
-
-    For several outputs, codes of shape (n, k), the product over the outputs.
-    """
+    """Weights that give all classes the same total; for several outputs their product."""
     product = np.ones(len(codes))
     for column in codes.reshape(len(codes), -1).T:
         totals = np.bincount(column, weights=weights).astype(float)
@@ -505,10 +499,7 @@ def balanced_weights(codes: np.ndarray, weights: np.ndarray | None) -> np.ndarra
 def prepared(
     plan: BaggingPlan, problem: BaggingProblem, scheme: SamplingScheme, largest: int = 0
 ) -> tuple[Any, MemberSpec, Any, np.ndarray]:
-    """(the learner, what the members share, X and y as they take them).
-
-    `largest` is the number of rows of the largest block, by which bins are chosen.
-    """
+    """(the learner, what members share, X, y); bins are chosen by `largest`, the largest block."""
     learner, X, y, target = plan.learner, problem.X, problem.y, problem.target
     if plan.dense and sp.issparse(X) and np.prod(X.shape) <= MOST_DENSE_VALUES:
         X = X.toarray()
@@ -694,10 +685,7 @@ def member_without_rows(spec: MemberSpec, y: np.ndarray, n_features: int) -> Bas
 def outside_predictions(
     spec: MemberSpec, member: BaseEstimator, X, rows: np.ndarray, features: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The rows that a member is not fitted to, and its predictions for them.
-
-    None where no predictions are needed, or where there is no such row.
-    """
+    """The rows that a member is not fitted to, and its predictions; None if none are needed."""
     if spec.out_of_bag is None:
         return None
     outside = np.flatnonzero(spec.scheme.is_outside(rows))

@@ -403,10 +403,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
         return validate_data(self, X, reset=False, learner=self._get_estimator(), **ROW_CHECKS)
 
     def _mean_prediction(self, X: Any, method: str, params: dict[str, Any]) -> np.ndarray:
-        """Return the weighted mean of the members' predictions, added up one after the other.
-
-        Of log-probabilities the logarithm of the mean.
-        """
+        """Return the weighted mean of the members' predictions, or its logarithm."""
         n_classes = getattr(self, "n_classes_", 0)
         X = X.tocsr() if hasattr(X, "tocsr") else X
         tasks = (
@@ -790,10 +787,7 @@ def fit_block(
 
 
 def single_precision_rows(X: Any, rows: np.ndarray) -> np.ndarray | None:
-    """Rows of X as trees store them, without an array of them in another precision.
-
-    None leaves the check to the tree: sparse, non-numeric, missing or very large values.
-    """
+    """Rows of X as trees store them; None leaves the check of other values to the tree."""
     if sp.issparse(X) or X.dtype.kind not in "fiub":
         return None
     found = np.empty((len(rows), X.shape[1]), dtype=np.float32)
@@ -856,10 +850,7 @@ def _squared_errors_of_chunk(
     top_weight: float,
     target: dict[str, Any],
 ) -> np.ndarray | None:
-    """Sums over the rows of the weighted squared errors and of the weights, of shape (2, m).
-
-    0 for the member that is fitted to these rows.
-    """
+    """Sums of the weighted squared errors and of the weights, (2, m); 0 for the block's member."""
     if not block.has_weight:
         return None
     y = recoded(block.y, block.target, target)

@@ -31,10 +31,7 @@ from sklearn_ensemble_theory._typing import Estimator
 
 @dataclass(frozen=True)
 class LearnerBlock(Rows):
-    """All rows of one block, those of weight 0 too; y are codes of the block's own classes.
-
-    `target` is what `encode_y` says of y.
-    """
+    """All rows of one block, those of weight 0 too; y are codes of the block's own classes."""
 
     target: dict[str, Any] = field(default_factory=dict)
 

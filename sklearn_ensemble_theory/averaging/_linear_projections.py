@@ -129,10 +129,7 @@ CentredRows = DenseRows | SparseRows
 
 
 def centred_rows(X: Any, weight: np.ndarray, fit_intercept: bool) -> CentredRows:
-    """Centre the rows of X for least squares with an intercept; without one, only weigh them.
-
-    A ValueError says that a difference of two values of X overflows.
-    """
+    """Centre the rows of X for least squares with an intercept; without one, only weigh them."""
     # Equal weights have one root, which takes no memory.
     is_even = weight.min() == weight.max()
     root = np.broadcast_to(np.sqrt(weight[0]), weight.shape) if is_even else np.sqrt(weight)
@@ -312,10 +309,7 @@ class LinearModel:
 
 
 class LinearProjection(Projection):
-    """A projection of the variables, x -> S'x, with the design A S.
-
-    S has `n_components` columns; `alpha` is the penalty of the small problems.
-    """
+    """A projection of the variables, x -> S'x, with the design A S."""
 
     def __init__(self, rows: CentredRows, n_components: int, alpha: float):
         self.rows, self.n_components, self.alpha = rows, n_components, alpha

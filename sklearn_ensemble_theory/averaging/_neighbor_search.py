@@ -49,10 +49,7 @@ _MINKOWSKI: dict[Any, float] = {
 
 
 class TrainingPoints(NamedTuple):
-    """The distinct training rows.
-
-    Equal rows have equal distances to every point and are merged once, before any query.
-    """
+    """The distinct training rows: equal ones are merged once, before any query."""
 
     X: Any
     counts: np.ndarray | None  # training rows of each point, or their weight; None for one each
@@ -368,10 +365,7 @@ class NeighborSearch:
     def weighted_blocks(
         self, X: Any, enough: float, left_out: LeftOut | None = None, rows: np.ndarray | None = None
     ) -> Iterator[tuple[np.ndarray, "WeightedBlock"]]:
-        """Yield (rows, WeightedBlock) with neighbours of the weight `enough` for rows of X.
-
-        `rows` are all rows by default. What is `left_out` with a row is no neighbour of it.
-        """
+        """Yield (rows, WeightedBlock) with neighbours of the weight `enough` for rows of X."""
         weights = self.counts
         assert weights is not None
         limit = self._available(X)
@@ -497,10 +491,7 @@ class RankedBlock:
         counts: np.ndarray | None = None,
         own: np.ndarray | None = None,
     ) -> Self:
-        """The block of these neighbours, without one training row of the point `own` of each row.
-
-        `counts` are the training rows of every point.
-        """
+        """The block of these neighbours, without one training row of each row's point `own`."""
         own_place = None
         if own is not None and counts is None:
             # The own point is one row, and goes. It may be missing, if as many others are at
@@ -528,10 +519,7 @@ class RankedBlock:
         return type(self)(self.points[mask], self.starts[mask], self.n_ranks, *others)
 
     def targets(self, sums: np.ndarray, own_targets: np.ndarray | None = None) -> np.ndarray:
-        """Return the mean target at each rank, an array of shape (rows, n_ranks).
-
-        `own_targets` are those of the rows that are left out.
-        """
+        """Return the mean target at each rank, an array of shape (rows, n_ranks)."""
         if len(self.slow) < len(self.points):
             ranked = sums[self.points[:, : self.n_ranks]]
         else:
@@ -548,10 +536,7 @@ class RankedBlock:
 
 
 class WeightedBlock:
-    """The neighbours of a block of rows of different weights, in groups of equal distance.
-
-    `left` is the weight at each neighbour that is left out, and `places` say what it is of.
-    """
+    """The neighbours of a block of rows of different weights, in groups of equal distance."""
 
     def __init__(
         self,
@@ -622,20 +607,14 @@ class WeightedBlock:
         return GroupWeights(heads, first, np.maximum(weight, 0.0), mass)
 
     def values(self, sums: np.ndarray, left: np.ndarray | None = None) -> np.ndarray:
-        """Sums of the weighted targets at each neighbour, of shape (rows, k).
-
-        `sums` are those of each point, and `left` what is left out of them at each neighbour.
-        """
+        """Sums of the weighted targets at each neighbour, of shape (rows, k)."""
         values = sums[self.points]
         return values if left is None else np.subtract(values, left, out=values)
 
     def averages(
         self, groups: "GroupWeights", values: np.ndarray, mean: float | np.ndarray
     ) -> np.ndarray:
-        """Average a target with weights; its mean gets what the weights leave.
-
-        `values` are its sums at these neighbours, and perhaps at more.
-        """
+        """Average a target with weights; its mean gets what the weights leave."""
         means, weight = values[:, : self.points.shape[1]], groups.weight
         if groups.heads is not None:
             means = np.add.reduceat(means.ravel(), groups.heads)
@@ -649,10 +628,7 @@ class WeightedBlock:
 
 
 class GroupWeights(NamedTuple):
-    """Groups of neighbours at equal distance, row after row.
-
-    Without ties each neighbour is a group, and weights and mass have the shape (rows, k).
-    """
+    """Groups of neighbours at equal distance, row after row; without ties each neighbour is one."""
 
     heads: np.ndarray | None  # where each group starts, in the flattened neighbours; or no ties
     first: np.ndarray | None  # the first group of each row

@@ -167,10 +167,7 @@ class RankLaw(ABC):
     def size_without(
         cls, n_left_out: int, size: int | float, n_samples: int, n_neighbors: int
     ) -> int | float:
-        """Return the same share of m rows less: s (n-m)/n to the nearest int.
-
-        So s = n, no subsampling, is all of the n-m rows. Rounding changes s by at most one.
-        """
+        """Return the same share of m rows less: s (n-m)/n to the nearest int."""
         return max(n_neighbors, round(size * (n_samples - n_left_out) / n_samples))
 
     @classmethod
@@ -205,10 +202,7 @@ class RankLaw(ABC):
 
 
 class WithoutReplacement(RankLaw):
-    """V_i = (s / (k n)) P(fewer than k of the other s-1 rows drawn are nearer).
-
-    A hypergeometric tail; C(n-i, s-1) / C(n, s) for k = 1 [Bach, §10.1.2].
-    """
+    """V_i = (s / (k n)) P(fewer than k of the other s-1 rows drawn are nearer) [Bach, §10.1.2]."""
 
     size: int
     bootstrap = False

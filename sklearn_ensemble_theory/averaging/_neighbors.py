@@ -378,10 +378,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
     def __held_out_predictions__(
         self, X: Any, y: Any, splits: list[Split], **params: Any
     ) -> np.ndarray | None:
-        """Each row by the others, in closed form, or by those of other groups; by no splits.
-
-        Of a row whose weight is a number of rows, one is left out.
-        """
+        """Each row by the others, in closed form, or by those of other groups; by no splits."""
         if np.ndim(y) > 1 or self.metric == "precomputed" or len(y) <= self.n_neighbors:
             return None
         self._keeps_left_out = True
@@ -464,10 +461,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
     def _sizes(
         self, law: type[RankLaw], n: int, n_features: int | None
     ) -> tuple[list[int | float], bool]:
-        """The numbers of rows drawn to compare, or the only one, and whether some were left out.
-
-        Left out are small sizes of the default grid, for their cost.
-        """
+        """The numbers of rows drawn to compare, or the only one, and whether some were left out."""
         k = self.n_neighbors
         max_samples: Any = self.max_samples
         if self._is_chosen:
@@ -752,10 +746,7 @@ def _most_likely(classes: np.ndarray, probabilities: np.ndarray, ties: str) -> n
 
 
 def without_empty_draws(average: Any, mean: Any, zero: Any, share: Any, empty: str) -> Any:
-    """An average, to which draws of no rows contribute what `empty` says.
-
-    Before, they have contributed their share of the mean.
-    """
+    """An average, to which draws of no rows contribute what `empty` says."""
     if empty == "mean" or not np.any(share):
         return average
     if empty == "zero":
@@ -824,10 +815,7 @@ def rate_max_samples(n: int, n_features: int, k: int) -> int:
 def default_grid(
     law: type[RankLaw], n: int, k: int, tol: float, n_features: int | None = None
 ) -> tuple[list[int | float], bool]:
-    """About 32 ascending sizes, in geometric progression up to n, and that of the theory's rate.
-
-    Also whether sizes below the first were left out for their cost.
-    """
+    """About 32 sizes up to n, and that of the theory's rate; whether small ones are left out."""
 
     def affordable(s):
         return count_ranks(law(n - 1, law.size_from(s, n, k), k), tol) <= GRID_RANKS

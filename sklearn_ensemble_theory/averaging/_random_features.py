@@ -74,10 +74,7 @@ class TransformersModel:
 
 
 class RandomFeatures(Projection):
-    """A random nonlinear map of the rows of X to features.
-
-    The weights of the rows are positive, with sum 1.
-    """
+    """A random nonlinear map to features of rows whose weights are positive, with sum 1."""
 
     def __init__(self, X: Any, weight: np.ndarray, fit_intercept: bool):
         self.X, self.weight, self.root = X, weight, np.sqrt(weight)

@@ -502,10 +502,7 @@ def _member(projection: Projection, targets: np.ndarray, alpha: float, seed: int
 def mean_hat_matrices(
     projection: Projection, seeds: Sequence[int], alpha: float, with_mean: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Means over the draws of the matrix of the fitted values and of its square.
-
-    `with_mean` is whether the fitted values have the mean of the targets added.
-    """
+    """Means over the draws of the matrix of the fitted values and of its square."""
     seeds = seeds[: projection.n_distinct(len(seeds))]
     first: Any = 0.0
     second: Any = 0.0

@@ -136,10 +136,7 @@ class SamplingScheme(ABC):
 
     @abstractmethod
     def indices(self, rng: np.random.RandomState) -> np.ndarray:
-        """Rows in the order drawn, a row as often as it was drawn.
-
-        Where the weights are not counts, each row of positive weight once.
-        """
+        """Rows in the order drawn, as often as drawn; each once if the weights are no counts."""
 
     def draw(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
         """The rows of positive weight, in increasing order, and their weights v."""
@@ -157,10 +154,7 @@ class SamplingScheme(ABC):
     def of_member(
         self, seed: int, rng: np.random.RandomState
     ) -> tuple[Self, np.random.RandomState]:
-        """The law, and the generator, from which the rows of the member with this seed are drawn.
-
-        `rng` is the member's own generator.
-        """
+        """The law and the generator from which the rows of the member of this seed are drawn."""
         return self, rng
 
     @property
@@ -543,10 +537,7 @@ class IndependentRows(RowsWithTheirWeights):
         return rows if candidates is None else candidates[rows]
 
     def _positive_size(self, n: int, rng: np.random.RandomState) -> int:
-        """A number of rows by its law given that it is not 0, in one draw.
-
-        The first row drawn has a geometric law on the n rows, and those behind it are independent.
-        """
+        """A number of rows by its law given that it is not 0, in one draw."""
         log_out = np.log1p(-self.size)
         some = -np.expm1(n * log_out)
         first = int(np.log1p(-rng.uniform() * some) / log_out) if some > 0 else 0

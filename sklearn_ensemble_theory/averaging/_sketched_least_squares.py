@@ -203,10 +203,7 @@ def _add_to_sketches(sketches: list[Sketch], rows: ShiftedRows) -> list[Any]:
 
 
 def in_groups(task: Any, sketches: list[Sketch], n_jobs: int | None, *args: Any) -> list[Any]:
-    """The results of `task(group, *args)` for groups of sketches in threads, one after the other.
-
-    The results do not depend on the groups; with one thread nothing is handed out.
-    """
+    """The results of `task(group, *args)` for groups of sketches in threads, in order."""
     n_groups = min(len(sketches), effective_n_jobs(n_jobs))
     if n_groups == 1:
         return task(sketches, *args)

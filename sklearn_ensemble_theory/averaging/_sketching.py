@@ -342,10 +342,7 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, Base
         return [int(seed) for seed in rng.randint(MAX_SEED, size=int(self.n_estimators))]
 
     def _solve(self, sums: SketchSums, rows: BlockedRows | None = None) -> None:
-        """Solve the sketched problems and store the fitted attributes.
-
-        Coefficients of the sketches are about the shifts and in the units of `sums.frame`.
-        """
+        """Solve the sketched problems and store the fitted attributes."""
         frame = sums.frame
         x_mean, y_mean = sums.means(self.fit_intercept)
         keeps_gram = self.n_refinements > 0

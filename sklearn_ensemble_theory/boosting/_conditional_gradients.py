@@ -115,10 +115,7 @@ INNER_OPTIONS = SolverOptions("line_search", "pairwise", INNER_ROUNDS, 0.0)
 
 
 class Ball(Place, Protocol):
-    """A point beta of the ball, its risk, and how both change by a step.
-
-    `c` (d,) are the correlations -F'(u)'psi_j at beta.
-    """
+    """A point beta of the ball, its risk, and how both change by a step; c are -F'(u)'psi_j."""
 
     beta: np.ndarray
     c: np.ndarray
@@ -138,10 +135,7 @@ class Ball(Place, Protocol):
 
 
 class QuadraticBall:
-    """F(u) = mean of (y - u)²/2, by rows of the Gram matrix: a step costs O(d).
-
-    The correlations are psi_j'Wy, the square is y'Wy.
-    """
+    """F(u) = mean of (y - u)²/2, by rows of the Gram matrix: a step costs O(d)."""
 
     def __init__(self, rows: GramRows, correlations: np.ndarray, square: float):
         self.rows, self.at_zero, self.square = rows, correlations, square
@@ -217,10 +211,7 @@ class Dictionary(Protocol):
 
 
 class RowsBall:
-    """Any smooth loss, by its scores on the rows: a step costs O(n d).
-
-    The dictionary is a `ColumnDictionary`, or the outputs of atoms.
-    """
+    """Any smooth loss, by its scores on the rows: a step costs O(n d)."""
 
     def __init__(self, risk: EmpiricalRisk, dictionary: Dictionary):
         self.risk_of, self.dictionary = risk, dictionary
@@ -283,10 +274,7 @@ class RowsBall:
 
 
 class BallPath(NamedTuple):
-    """The T steps that were made, to the point `beta`.
-
-    `gaps` and `risks`, (T + 1,), are the dual gap and F before each step, and at the end.
-    """
+    """The T steps to `beta`; `gaps` and `risks` (T + 1,) are before each step and at the end."""
 
     beta: np.ndarray
     gaps: np.ndarray

@@ -609,10 +609,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
         return self._scores(X)
 
     def _staged_margin_scores(self, X: ArrayLike) -> Iterator[np.ndarray]:
-        """The scores after the last iteration divided by the sum of the coefficients.
-
-        The intercept is the coefficient of one more member, the constant 1.
-        """
+        """The scores divided by the sum of the coefficients, that of the intercept included."""
         total = self.variation_norm_ + abs(float(self.intercept_[0]))
         yield self.decision_function(X) / max(total, np.finfo(float).tiny)
 

@@ -46,10 +46,7 @@ class Risk(Protocol):
 
 
 class WeakLearner(Protocol):
-    """What the loop needs of a weak learner.
-
-    For scores of shape (n, K) the target has that shape too, and so have the outputs.
-    """
+    """What the loop needs of a weak learner; targets and outputs have the shape of the scores."""
 
     def best(
         self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
@@ -173,10 +170,7 @@ class BoostingRounds(RoundIterator):
         return Round(self.index - 1, predictor, b, self.state.value, gain, psi, details)
 
     def allow(self, n_rounds: int) -> None:
-        """So many rounds may be made before the next one is returned.
-
-        Nobody looks at the scores in between, and mostly all of them will be asked for.
-        """
+        """So many rounds may be made, unseen, before the next one is returned."""
         if not self._made:
             self.unseen = n_rounds
 

@@ -254,10 +254,7 @@ class ProfiledRisk(RiskOfBall):
 def risk_in_units(
     plan: BallPlan, problem: Problem
 ) -> tuple[RiskOfBall | ProfiledRisk, TargetScale]:
-    """The risk of a problem, and the units of its targets.
-
-    The squared loss is fitted in units of y, in which nothing overflows.
-    """
+    """The risk of a problem, and the units of its targets, in which nothing overflows."""
     y, loss, target = problem.y, plan.loss, TargetScale(0.0, 1.0)
     if loss.is_quadratic:
         mean = loss.optimal_constant(y, problem.weight) if plan.fit_intercept else 0.0
@@ -378,10 +375,7 @@ class Atoms:
     def best(
         self, target: np.ndarray, weight: np.ndarray, scores: np.ndarray | None = None
     ) -> tuple[Atom, np.ndarray] | None:
-        """The best atom and its outputs, of positive inner product with weight * target.
-
-        None if the outputs of the learner are 0.
-        """
+        """The best atom and its outputs, of positive inner product with weight * target."""
         found = self.learner.best(target, weight, scores)
         if found is None:
             return None
@@ -511,10 +505,7 @@ class _Outputs:
 
 
 class CorrectiveStep(FrankWolfeStep):
-    """After each new atom the risk is minimised over the ball of all atoms so far.
-
-    `risk` is that of the loop; the atoms are active with their outputs.
-    """
+    """After each new atom the risk is minimised over the ball of all atoms so far."""
 
     def __init__(
         self, radius: float, smallest_gap: float, active: ActiveAtoms, risk: EmpiricalRisk
@@ -670,10 +661,7 @@ def held_out_risks(
     splits: list[tuple[np.ndarray, np.ndarray]],
     unit: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The risk of each radius on the rows that each split holds out, (n_radii, n_splits).
-
-    In units of `unit`, the size of the targets, for comparisons; and in those of the data.
-    """
+    """The risk of each radius on the rows that each split holds out, (n_radii, n_splits)."""
     # Squares of the targets themselves might overflow or vanish; powers of two are exact.
     unit = power_of_two(unit)
     risks = np.empty((len(radii), len(splits)))

@@ -170,10 +170,7 @@ def rounds_by_moments(
 def chosen_rounds(
     by_split: list[list[np.ndarray]], units: Sequence[float] | np.ndarray, rule: str
 ) -> ChosenRounds:
-    """Choose by the errors of each split and target after 0, 1, ... rounds, in units of y.
-
-    A path that ended early stays where it ended.
-    """
+    """Choose by the errors after 0, 1, ... rounds, in units of y; paths stay where they ended."""
     limits, results = [], []
     for unit, paths in zip(units, zip(*by_split)):
         length = max(map(len, paths))

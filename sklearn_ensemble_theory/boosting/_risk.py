@@ -144,10 +144,7 @@ class _ByLoops:
         return second
 
     def newton_targets(self, first: Array, given: Array | None) -> tuple[Array, Array] | None:
-        """The targets and weights of rounds of the second order; None where NumPy computes them.
-
-        In the order of columns, as trees of each class read them.
-        """
+        """The targets and weights of rounds of the second order; None where NumPy computes them."""
         if not self.loss.takes_codes:
             return None
         mean, mean_size = mean_curvature(first, self.weight, self.n_threads)
@@ -189,11 +186,7 @@ class _ByLoops:
 
 
 class EmpiricalRisk:
-    """F(u) = sum_i w_i l(y_i, u_i), with weights that sum to 1 [Bach, §10.3.1].
-
-    The loss has `value` and `gradient`; `n_threads` are of the loops over rows that it has
-    compiled.
-    """
+    """F(u) = sum_i w_i l(y_i, u_i), with weights that sum to 1 [Bach, §10.3.1]."""
 
     largest_score = 1e151  # squares of larger residuals, summed, may be no floats
 

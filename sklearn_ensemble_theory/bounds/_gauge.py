@@ -395,10 +395,7 @@ def _whitened(gram: ArrayLike) -> _Columns | None:
 
 
 def _largest_vertex(columns: _Columns) -> np.ndarray | None:
-    """The w of the largest v with products in [-1, 1]; None where there may be too many vertices.
-
-    A convex function has its maximum at a vertex.
-    """
+    """The w of the largest v with products in [-1, 1]; None if there may be many vertices."""
     basis, root = columns.basis, columns.root
     r, d = basis.shape
     if r == d:

@@ -12,10 +12,7 @@ DODGE = 0.17  # distance of the two sides, in lines
 
 
 def draw_chart(path: str | Path, rows: Any, caption: str) -> None:
-    """One panel for each data set, one line for each estimator, the best at the top; saved as PNG.
-
-    Raises ImportError where matplotlib is missing.
-    """
+    """One panel for each data set, one line for each estimator, saved as PNG; needs matplotlib."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -51,10 +48,7 @@ def draw_chart(path: str | Path, rows: Any, caption: str) -> None:
 
 
 def draw_differences(path: str | Path, rows: Any, caption: str) -> None:
-    """All differences to the peers in one panel, a colour for each data set; saved as PNG.
-
-    Raises ImportError where matplotlib is missing.
-    """
+    """All differences to the peers in one panel, a colour for each data set, saved as PNG."""
     import matplotlib
 
     matplotlib.use("Agg")

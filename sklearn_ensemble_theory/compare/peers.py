@@ -70,10 +70,7 @@ class Candidate:
 
     @property
     def takes_categories(self) -> bool:
-        """Whether the model takes a frame with categories, of which one-hot columns make numbers.
-
-        Its features are binned, so that they need no scale either.
-        """
+        """Whether the model takes a frame with categories, which others have in numbers."""
         return self.model.get_params().get("categorical_features") == "from_dtype"
 
     def pipeline(self, encoder: Any = None, has_missing: bool = False) -> Pipeline:

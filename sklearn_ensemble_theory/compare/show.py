@@ -71,10 +71,7 @@ class Progress:
 
 
 def print_columns(dataset: Dataset, jobs: Any) -> None:
-    """What the columns of a file are and what is done to them, one line each.
-
-    `jobs` has (estimator, ours, peer or None) for each estimator of the data set.
-    """
+    """What the columns of a file are and what is done to them, one line each."""
     lines = [("column", "is", "is used as")]
     schema: Any = dataset.schema
     lines += [column.line for column in schema.columns]

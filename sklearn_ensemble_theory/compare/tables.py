@@ -404,10 +404,7 @@ class Schema:
         return None
 
     def sums_to(self, y: np.ndarray) -> dict[str, int]:
-        """The columns, each with 1 or -1, of which y is the sum in every row; O(n p²).
-
-        Least squares finds the only sum there can be; it counts if it is y up to rounding.
-        """
+        """The columns, each with 1 or -1, of which y is the sum in every row; O(n p²)."""
         numbers = [c for c in self.columns if c.kind == "number" and not np.isnan(c.values).any()]
         is_numeric = y.dtype.kind in "iuf" and y.any()
         if not numbers or not is_numeric or len(y) < 2 * len(numbers) + 10:

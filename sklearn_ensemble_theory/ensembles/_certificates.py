@@ -123,10 +123,7 @@ def out_of_bag_bound(ensemble: Ensemble, method: str, delta: float | None) -> fl
 
 
 def out_of_bag_losses(ensemble: Ensemble) -> VoteLosses:
-    """Mean losses on the rows, or groups of rows, outside of members and outside of pairs of them.
-
-    The rows of a group count as one: its loss is the mean of theirs.
-    """
+    """Mean losses on rows, or whole groups of them, outside of members and of pairs of members."""
     what = "Bounds from out-of-bag rows"
     rows = rows_of_equal_weight(ensemble, what)
     check_one_output(ensemble, "error_bound without X and y")

@@ -99,10 +99,7 @@ def leaf_blocks(
 def blocks_of_entries(
     blocks: Iterator[np.ndarray], sizes: np.ndarray, n: int
 ) -> Iterator[np.ndarray]:
-    """The blocks of leaves, cut where their rows have many others, of n, in their leaves.
-
-    `sizes` are the numbers of rows in all leaves; the last one is 0, of what is no leaf.
-    """
+    """The blocks of leaves, cut where their rows have many others, of n, in their leaves."""
     for leaves in blocks:
         entries = np.cumsum(np.minimum(sizes[leaves].sum(axis=1), n))
         cuts = np.searchsorted(entries, np.arange(ENTRIES, entries[-1], ENTRIES))

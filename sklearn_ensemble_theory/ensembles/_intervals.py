@@ -247,10 +247,7 @@ def one_of(name: str, given: Any, known: tuple[str, ...]) -> str:
 
 
 def too_few(known: np.ndarray, groups: np.ndarray | None, coverage: float) -> str | None:
-    """Why no known score bounds that of a new row with this probability; None if one does.
-
-    `known` says whether the score of each row is known; `groups` are codes of the rows' groups.
-    """
+    """Why no known score bounds that of a new row with this probability; None if one does."""
     unit, n, n_known = "held-out rows", len(known), int(np.count_nonzero(known))
     if groups is None:
         is_enough = n_known >= conformal_rank(n, coverage)
@@ -279,18 +276,12 @@ def warn_of_few(few: str, coverage: float, result: str) -> None:
 
 
 def conformal_rank(n: int, coverage: float) -> int:
-    """ceil((n + 1) coverage), the rank of the score below which a new one is with this probability.
-
-    Above n where there are too few scores.
-    """
+    """ceil((n + 1) coverage), the rank of the score that bounds a new one; above n for few."""
     return max(math.ceil((n + 1) * coverage - 1e-9), 1)
 
 
 def conformal_limit(scores: np.ndarray, coverage: float, groups: np.ndarray | None) -> float:
-    """Return the number below which the score of a new row is with this probability.
-
-    With groups a row of a new group.
-    """
+    """Return the number below which the score of a new row is with this probability."""
     if groups is not None:
         return float(weighted_ranks(scores[None], hierarchical_shares(groups), coverage)[0])
     rank = conformal_rank(len(scores), coverage)
@@ -304,10 +295,7 @@ def hierarchical_shares(groups: np.ndarray) -> np.ndarray:
 
 
 def weighted_ranks(values: np.ndarray, shares: np.ndarray, level: float) -> np.ndarray:
-    """Return the smallest value of each row of `values` up to which the shares sum to `level`.
-
-    inf where the sum of all shares, (n,), is less. The values are of shape (q, n).
-    """
+    """Return the smallest value of each row up to which the shares sum to `level`, inf if none."""
     # Shares that fall short of the level by rounding reach it.
     order = np.argsort(values, axis=1)
     reached = np.cumsum(shares[order], axis=1) >= level - 1e-9

@@ -127,10 +127,7 @@ def with_squares(predictions: np.ndarray) -> np.ndarray:
 
 
 def positive_variance(ensemble: Ensemble, X, method: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the estimated variance of the mean, and that of the members, at the points X.
-
-    The first is 0 only where all members agree.
-    """
+    """Return the estimated variance of the mean, 0 only if members agree, and of members, at X."""
     blocks, jackknife = member_blocks(ensemble, X), jackknife_of(ensemble, method)
     scheme = ensemble.draws.scheme
     if jackknife.is_infinitesimal and scheme.repeats_units and _ignores_counts(ensemble):
@@ -174,10 +171,7 @@ def jackknife_variance(
 def variances_at(
     jackknife: "Jackknife | UStatistic", blocks: Iterator[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Variance of the mean, variance and mean square of the members, (B, m, ...) -> (m, ...).
-
-    Blocks of points bound the memory: what is made of the draws is made once, for all of them.
-    """
+    """Variance of the mean, variance and mean square of the members, (B, m, ...) -> (m, ...)."""
     variance, spread, level = [], [], []
     for predictions in blocks:
         part = jackknife.variance(predictions.reshape(len(predictions), -1))
@@ -485,10 +479,7 @@ def shared_noise(a: np.ndarray) -> float:
 def positive_posterior(
     estimate: np.ndarray, noise: np.ndarray, mean: np.ndarray, variance: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of a normal law given that it is positive, and the law's standard deviation.
-
-    It is the law of a number with a normal prior, of which an estimate with normal noise is known.
-    """
+    """Mean of a normal law given that it is positive, and the law's standard deviation."""
     noise = np.maximum(noise, 0.0)  # below 0 by rounding where all members agree
     trust = 1.0 - noise / np.maximum(variance + noise, np.finfo(float).tiny)
     centre = mean + trust * (estimate - mean)
@@ -530,10 +521,7 @@ def covariance_vectors(
 def left_out_vectors(
     weights: sp.csr_array, shares: np.ndarray | None = None
 ) -> Iterator[np.ndarray]:
-    """u_i with u_i t = sqrt(1 - p_i) (mean of t over the members without row i - mean of t).
-
-    0 for a row that all members are fitted to, or none.
-    """
+    """u_i with u_i t = sqrt(1 - p_i) (mean of t over members without row i - mean), or 0."""
     for v, share in _dense_blocks(weights, shares):
         outside = (v == 0).astype(float)
         counts = outside.sum(axis=1, keepdims=True)
@@ -563,10 +551,7 @@ def corrected(
     scale: float = 1.0,
     noise: float | None = None,
 ) -> np.ndarray:
-    """scale (sum_i (u_i t)² - noise Var(t)); `noise` is sum_i |u_i|² where it is not known exactly.
-
-    O(m B min(n, B)).
-    """
+    """scale (sum_i (u_i t)² - noise Var(t)) in O(m B min(n, B)); noise None is sum_i |u_i|²."""
     # The vectors have sum 0, so that centring changes nothing but the rounding errors.
     centred = predictions - predictions.mean(axis=0)
     spread = np.einsum("bm,bm->m", centred, centred) / (len(centred) - 1)

@@ -64,10 +64,7 @@ def order_statistics(
 
 
 class _CentredQueries:
-    """A block of queries; predictions are centred and divided by `scale`.
-
-    Centred predictions are of both signs, so that their sums, and the rounding of these, are small.
-    """
+    """A block of queries; predictions are centred, so that rounding is small, and scaled."""
 
     def __init__(
         self,

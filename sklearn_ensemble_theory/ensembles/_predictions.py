@@ -283,10 +283,7 @@ def tree_sums(ensemble: Ensemble, X, method: str) -> TreeSums | None:
 
 
 def leaf_outputs(members: Sequence, n_classes: int, votes: bool) -> LeafFunction:
-    """Return the shares of the ensemble's classes in a leaf, or 1 for the class that it predicts.
-
-    A class that a member lacks has 0.
-    """
+    """Return the shares of the ensemble's classes in a leaf, or 1 for the predicted class."""
 
     def classes_of(member) -> list[np.ndarray]:
         # Those of several outputs follow each other.

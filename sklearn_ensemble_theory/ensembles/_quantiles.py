@@ -95,10 +95,7 @@ def check_trees(ensemble: Ensemble, what: str) -> None:
 
 
 class LeafFinder:
-    """Finds the leaves of rows in all trees, as numbers of nodes over the whole ensemble.
-
-    `features` has the columns of X that each tree was fitted to, None for all of them.
-    """
+    """Finds the leaves of rows in all trees, as numbers of nodes over the whole ensemble."""
 
     def __init__(self, members: Sequence, features: Sequence[np.ndarray | None]) -> None:
         self.members, self.features = list(members), list(features)
@@ -174,10 +171,7 @@ class LeafRows:
         self.rank, self.share = np.concatenate(parts_rank), np.concatenate(parts_share)
 
     def quantiles(self, X, levels: np.ndarray) -> np.ndarray:
-        """Return the smallest targets y with F(y | x) >= level, an array of shape (m, k).
-
-        Sums that fall short of a level by rounding reach it.
-        """
+        """Return the smallest targets y with F(y | x) >= level, an array of shape (m, k)."""
         levels = np.maximum(levels - ROUNDING, 0.0)
         order = np.argsort(levels, kind="stable")
         found = np.empty((X.shape[0], len(levels)))
@@ -189,10 +183,7 @@ class LeafRows:
         return found
 
     def quantiles_outside(self, X, masks: OutsideMasks, levels: np.ndarray) -> np.ndarray:
-        """The same at n training rows, by the trees outside of each; the levels are increasing.
-
-        NaN where there is no tree.
-        """
+        """The same at n training rows, by the trees outside of each; the levels increase."""
         n_trees = len(self.finder.members)
         found = np.full((X.shape[0], len(levels)), np.nan)
         order = np.argsort(masks.counts, kind="stable")

@@ -61,10 +61,7 @@ def residuals_of_fit(ensemble: Ensemble) -> np.ndarray:
 def residual_limits(
     residuals: np.ndarray, coverage: float, method: str, side: str
 ) -> tuple[float, float]:
-    """What is added to a prediction for the lower and for the upper end.
-
-    Infinite, with a warning, if there are too few residuals.
-    """
+    """What is added to a prediction for the lower and the upper end; infinite for too few."""
     low, high = -np.inf, np.inf
     # One more on either side of the narrowest interval.
     margin = int(side == "both" and method == "narrowest")

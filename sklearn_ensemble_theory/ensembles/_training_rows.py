@@ -92,10 +92,7 @@ class TrainingRows:
 
 
 class OutsideMasks:
-    """Which members are not fitted to which rows, as bits.
-
-    The n rows, or other units that are drawn, are `draws` for each of the B members.
-    """
+    """Which members are not fitted to which rows, or other units that are drawn, as bits."""
 
     def __init__(self, n: int, draws: list[np.ndarray]) -> None:
         self.n_members = len(draws)

@@ -64,10 +64,7 @@ class PlainModel:
 
     @classmethod
     def of(cls, model: Additive) -> "PlainModel":
-        """Read the tables of a fitted model.
-
-        A TypeError if categories or classes are other things than text, numbers or bools.
-        """
+        """Read the tables of a fitted model."""
         if not isinstance(model, Additive):
             raise TypeError(
                 f"model must be an additive model, such as L2BoostingRegressor; got "
@@ -120,10 +117,7 @@ def padded(table: np.ndarray, widths: list[int]) -> np.ndarray:
 
 
 def python_values(values: Iterable[Any], what: str) -> list:
-    """Categories or labels as text, bools, ints and floats of Python.
-
-    The category NaN, which a feature has that had none in `fit`, is left out.
-    """
+    """Categories or labels as text, bools, ints and floats of Python, without NaN."""
     found = []
     for value in values:
         value = value.item() if isinstance(value, np.generic) else value

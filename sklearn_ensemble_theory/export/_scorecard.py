@@ -213,10 +213,7 @@ def groups_of(
 
 
 def merged(values: np.ndarray, weights: np.ndarray, most: int) -> list[np.ndarray]:
-    """Groups of neighbouring bins, at most so many; equal neighbours are always together.
-
-    Values (B, C) and weights (B,). O(B^2 C).
-    """
+    """At most so many groups of neighbouring bins (B, C), equal ones together. O(B^2 C)."""
     groups = [np.array([b]) for b in range(len(weights))]
     size = np.abs(values).max()  # squares of units near 1 do not overflow
     means = values / power_of_two(size) if size > 0 else values.copy()

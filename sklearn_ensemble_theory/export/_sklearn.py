@@ -173,10 +173,7 @@ def no_counterpart(model: Fitted, reason: str) -> ValueError:
 
 
 def shared_parameters(model: FittedPredictor, /, **changes: Any) -> dict[str, Any]:
-    """The parameters that the counterpart has too; `changes` are those with another value there.
-
-    A counterpart cannot continue the fit, so `warm_start` is off.
-    """
+    """The parameters that the counterpart has too, with these `changes`, and no `warm_start`."""
     of = COUNTERPARTS[type(model)]
     known = set(of.cls().get_params(deep=False)) - of.other_meaning
     own = {**model.get_params(deep=False), "warm_start": False, **changes}

@@ -217,10 +217,7 @@ def chosen_terms(
 def shapes_of_terms(
     estimator: AdditiveEstimator, indices: Sequence[int], k: int | None, X: ArrayLike | None
 ) -> list[TermShape]:
-    """Return the terms with these indices; of class k, or with one curve for each class.
-
-    A pair of several classes is a term for each of them, as a map has room for one.
-    """
+    """Return the terms with these indices; of class k, or with one curve for each class."""
     features, names = features_of_terms(estimator), names_of_terms(estimator)
     weights = getattr(estimator, "bin_weights_", None)
     # Those of values that were edited after the fit are not known: they are NaN.

@@ -171,10 +171,7 @@ class MeanReliability:
 
     @property
     def calibration_error(self) -> float:
-        """The weighted mean of the absolute differences of the two means, over all curves.
-
-        It is larger than 0 by chance for the true probabilities too.
-        """
+        """The weighted mean of the absolute differences of the two means; above 0 by chance too."""
         gaps = [float(c.share @ np.abs(c.predicted - c.observed)) for c in self.curves]
         return float(np.mean(gaps))
 

@@ -154,10 +154,7 @@ def margins_of(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
 def margins_after(
     stages: Iterator[np.ndarray], codes: np.ndarray, rounds: list[int] | None
 ) -> dict[int, np.ndarray]:
-    """Return the margins after each of the rounds; None for the powers of 10 and the last round.
-
-    Only the stages up to the last of the rounds are computed.
-    """
+    """Return the margins after each of the rounds; None for the powers of 10 and the last round."""
     found: dict[int, np.ndarray] = {}
     # Without rounds every stage may be the last one, which is kept beside the powers of 10.
     power, t, last = 1, 0, None

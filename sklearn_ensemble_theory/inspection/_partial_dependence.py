@@ -259,10 +259,7 @@ def mean_of_pair(
 
 
 class WeightedTrees:
-    """Trees of one output: tree t adds to output t mod `width`, times its factor, from `start`.
-
-    `features` has the columns of X that a tree reads, None for all of them.
-    """
+    """Trees of one output: tree t adds to output t mod `width`, times its factor, from `start`."""
 
     def __init__(self, members, factors, start, features=None) -> None:
         self.members, self.factors, self.start = members, factors, np.atleast_1d(start)
@@ -384,10 +381,7 @@ def recursion_by_rows(
 
 
 def left_shares(nodes: FittedNodes, leaves: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """The share of the weight in each node that goes to the left.
-
-    That of the training rows where there is no weight.
-    """
+    """The share of the weight, or of the training rows', in each node that goes to the left."""
     total = np.bincount(leaves, weight, minlength=len(nodes))
     levels = levels_of(nodes.left, nodes.right)
     inner = np.concatenate(levels)
@@ -404,10 +398,7 @@ def left_shares(nodes: FittedNodes, leaves: np.ndarray, weight: np.ndarray) -> n
 def mean_at_points(
     nodes: FittedNodes, left: np.ndarray, targets: np.ndarray, points: np.ndarray
 ) -> np.ndarray:
-    """The mean of a tree at each point: features of `targets` have its values, others both sides.
-
-    A point is in several leaves, in each with a share; shares go down level by level.
-    """
+    """The mean of a tree at each point: features of `targets` have its values, others all."""
     children = nodes.left, nodes.right
     column = np.full(nodes.tree.n_features, -1)
     column[targets] = np.arange(len(targets))

@@ -48,10 +48,7 @@ TEXTS = {
 
 @dataclass(frozen=True)
 class BandPanel:
-    """Predictions along one feature, at increasing numbers or at categories.
-
-    `bands` are (n_values, 2), "interval" and "standard_error"; `x` are the values of the rows of X.
-    """
+    """Predictions along one feature, with bands (n_values, 2), at numbers or at categories."""
 
     name: str
     values: np.ndarray

@@ -104,10 +104,7 @@ def jackknife_error(left_out: np.ndarray) -> float:
 
 
 def variance_over_draws(predictions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(variance at each point, its mean over the points without each of the draws).
-
-    The predictions are (R, m), at m points after each of R >= 3 draws.
-    """
+    """(variance at each point, its mean without each draw) of (R, m) predictions."""
     R = len(predictions)
     squares = (predictions - predictions.mean(axis=0)) ** 2
     variance = squares.sum(axis=0) / (R - 1)

@@ -276,10 +276,7 @@ class PanelStyle:
 def shared_scales(
     shapes: Sequence[TermShape], n_errors: float
 ) -> tuple[tuple[float, float] | None, float | None]:
-    """The limits of all curves, and the largest value of all maps; None where there are none.
-
-    Contributions are comparable only on one scale: a flat panel is a term that matters little.
-    """
+    """The limits of all curves, and the largest value of all maps, on one scale; None for none."""
     ranges = [range_of(s, n_errors) for s in shapes if not s.is_pair]
     limits = (min(low for low, _ in ranges), max(high for _, high in ranges)) if ranges else None
     sizes = [float(np.abs(s.values).max(initial=0.0)) for s in shapes if s.is_pair]
@@ -379,10 +376,7 @@ def _label_numbers(ax, side: str, axis: TermAxis, bounds: np.ndarray) -> None:
 
 
 def _density_beside(ax, side: str, axis: TermAxis, bounds, weights, apart) -> None:
-    """Draw a histogram with cells of equal width, in the strip along one side of the panel.
-
-    The bins have about equal weights, so their heights would show their widths and not the data.
-    """
+    """Draw a histogram with cells of equal width beside the panel: bins have equal weights."""
     total, n = weights.sum(), axis.n_bins
     if total <= 0:
         return
@@ -465,10 +459,7 @@ def _draw_categories(ax, shape: TermShape, style: PanelStyle) -> None:
 
 
 def _cells_along(axis: TermAxis, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of the cells along an axis, and the bin of each: -1 for the gap before the missing.
-
-    `weights` are those of the bins. A bin of missing values without weight is left out.
-    """
+    """Bounds of the cells along an axis, and the bin of each: -1 for the gap before the missing."""
     bounds, bins = axis.bounds(), np.arange(axis.n_bins)
     if not axis.missing or (weights is not None and weights[-1] <= 0):
         return bounds, bins

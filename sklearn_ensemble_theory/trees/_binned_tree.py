@@ -214,10 +214,7 @@ TEXTS = {
 
 @documented(TEXTS)
 class BaseBinnedTree(ReadsOnce, BinnedTree):
-    """What makes a binned tree of one of scikit-learn's trees: growth, predictions.
-
-    The nodes are kept as arrays until `tree_` is asked for.
-    """
+    """What makes a binned tree of one of scikit-learn's trees: growth, predictions."""
 
     _get_param_names = parameter_names  # ensembles clone many trees
     _parameter_constraints: ClassVar[dict] = {

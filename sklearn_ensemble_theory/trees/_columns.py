@@ -227,10 +227,7 @@ class BinnedColumns:
         return type(self)(codes, edges, self.has_missing[features], self.missing, categorical, wide)
 
     def take_rows(self, rows: Any) -> "BinnedColumns":
-        """The rows with these indices, in this order, in the same bins.
-
-        `has_missing` stays that of all rows.
-        """
+        """The rows with these indices, in this order, in the same bins."""
         codes = np.ascontiguousarray(self.codes.T[:, rows]).T
         return type(self)(
             codes, self.edges, self.has_missing, self.missing, self.categorical, self.wide
@@ -267,10 +264,7 @@ def _bin_columns(X, max_bins, missing, kept, sample_weight, codes):
 
 
 def _columns_as_read(X, max_bins, kept, sample_weight):
-    """Each column in the precision in which it is read.
-
-    (its number, the column, its values as `_in_order` returns them, whether it is wide)
-    """
+    """(number, column, values as of `_in_order`, whether wide) of each column as it is read."""
     with np.errstate(over="ignore"):  # beyond single precision: of wide columns
         for j, x in enumerate(columns_in_one_piece(X, np.float32)):
             values, cumulated = _in_order(x, kept, sample_weight)
@@ -329,10 +323,7 @@ def _columns_of_near_values(X: Any) -> Any:
 
 
 def _in_order(x, kept, sample_weight):
-    """The values of the kept rows in increasing order without NaN, and their running weights.
-
-    These are None where all rows have the same weight.
-    """
+    """The values of kept rows in order without NaN; running weights, None if all are equal."""
     used = x if kept is None else x[kept]
     if sample_weight is None:
         values = sorted_values(used)

@@ -41,10 +41,7 @@ def grow_on(
     *,
     classes: Any = None,
 ) -> None:
-    """Grow the tree on rows of columns in bins, prune it, and set the fitted attributes.
-
-    `classes` are the labels, a list of those of each output where there are several.
-    """
+    """Grow the tree on rows of columns in bins, prune it, and set the fitted attributes."""
     total = float(len(target) if weight is None else weight.sum())
     n_classes = 0 if classes is None else max(map(len, each_output(classes)))
     shape = TreeShape(len(target), total, columns.n_features, n_classes)

@@ -281,10 +281,7 @@ class HistogramGrowth:
     def search(
         self, ids: list[int], tables: list[np.ndarray], allowed: np.ndarray | None
     ) -> list[NodeSplit | None]:
-        """The best split of each node among the allowed features, None where there is none.
-
-        `allowed` is a mask of shape (nodes, p), None for all features.
-        """
+        """The best split of each node among the allowed features, None where there is none."""
         n_bins = self.n_bins
         # Axes: node, kind of sum, feature, direction of the missing values, bin.
         n_kinds, p, _ = tables[0].shape

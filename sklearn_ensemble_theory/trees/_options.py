@@ -127,10 +127,7 @@ class TreeShape(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TreePlan:
-    """The parameters of a tree as they were given; growth never sees the estimator.
-
-    Those after `random_state` are of trees in bins only. `features` has the names of the columns.
-    """
+    """The parameters of a tree as they were given; growth never sees the estimator."""
 
     features: Features
     criterion: str

@@ -143,10 +143,7 @@ def double_precision_cuts(tree: Nodes) -> np.ndarray:
 
 
 def single_precision_cuts(threshold: np.ndarray) -> np.ndarray:
-    """The largest float32 that is at most the threshold.
-
-    X is read in single precision, so x <= threshold holds exactly where x <= this.
-    """
+    """The largest float32 that is at most the threshold: x <= threshold exactly where x <= this."""
     with np.errstate(over="ignore", under="ignore"):
         cuts = threshold.astype(np.float32)
         above = cuts > threshold
@@ -271,10 +268,7 @@ class TreeSums(ABC):
         """Whether these trees fit the layout, and it pays for so many rows (None for many)."""
 
     def add(self, X: Any, out: np.ndarray) -> None:
-        """Add the outputs of all trees to `out`, in the order of the trees.
-
-        X is read in single precision, but for wide columns; NaN is a missing value.
-        """
+        """Add the outputs of all trees to `out`, in the order of the trees."""
         X = X if self.used is None else X.tocsr()
         for rows in self._chunks(X):
             part, own = X[rows], out[rows]
@@ -352,10 +346,7 @@ class TreeSums(ABC):
 
 
 class DeepTrees(TreeSums):
-    """The nodes of all trees one after the other, siblings together; rows walk down.
-
-    A leaf has its value, or the place of its vector in a table.
-    """
+    """The nodes of all trees one after the other, siblings together; rows walk down."""
 
     @classmethod
     def takes(cls, given: AddedTrees, n_rows: int | None) -> bool:
@@ -730,10 +721,7 @@ def packed_trees(
 def columns_used(
     trees: Sequence[Nodes], features: Sequence[np.ndarray | None]
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The columns of X that are cut, and for each tree the places of its columns among these.
-
-    At least one is used. Columns that are not have any place.
-    """
+    """The columns of X that are cut, and for each tree the places of its columns among these."""
     pairs = list(zip(trees, features))
     cut = [_numbered(tree, columns)[tree.left >= 0] for tree, columns in pairs]
     used = np.unique(np.concatenate([*cut, np.zeros(0 if any(map(len, cut)) else 1, np.intp)]))
@@ -793,10 +781,7 @@ class PackedCache:
         n_rows: int,
         build: Callable[[int], TreeSums | None],
     ) -> TreeSums | None:
-        """The trees laid out for one kind of prediction, now of `n_rows` more rows.
-
-        ``build(n_rows)`` calls `packed_trees` with the number of rows so far.
-        """
+        """The trees laid out for one kind of prediction, now of `n_rows` more rows."""
         # Rows are counted over all predictions until laying out pays; the lock is for that only.
         sums = self._found(kind, members)
         if sums is not None and sums.most_rows == np.inf:

@@ -31,10 +31,7 @@ CRITERIA = "squared_error", "gini", "entropy", "log_loss"
 
 
 def grows_on_ranks(tree: Any) -> bool:
-    """Whether a tree of scikit-learn's has only parameters with which it is grown on ranks.
-
-    Not: criteria of medians and counts, trees grown best first, constraints, weights of classes.
-    """
+    """Whether a tree of scikit-learn's has only parameters with which it is grown on ranks."""
     return (
         is_tree(tree)
         and tree.criterion in CRITERIA
@@ -46,10 +43,7 @@ def grows_on_ranks(tree: Any) -> bool:
 
 
 def columns_for(tree: Any, X: Any) -> Columns | None:
-    """The columns of X as the tree is grown on them; None where scikit-learn grows it.
-
-    It does if a value is not finite in single precision.
-    """
+    """The columns of X as the tree is grown on them; None where scikit-learn grows it."""
     if not grows_on_ranks(tree) or not 0 < X.shape[0] <= MOST_ROWS:
         return None
     if issparse(X):
@@ -102,10 +96,7 @@ def ranks_of(X: np.ndarray) -> Ranks | None:
 
 
 def stored_of(X: Any) -> Stored | None:
-    """The stored values of a sparse X in single precision; None if one is not finite there.
-
-    O(nnz log nnz), and some 16 bytes a value.
-    """
+    """The stored values of a sparse X in single precision, or None; O(nnz log nnz)."""
     columns = canonical(X.tocsc())
     with np.errstate(over="ignore", under="ignore"):
         value = columns.data.astype(np.float32)
@@ -141,10 +132,7 @@ def _places(first: np.ndarray, features: np.ndarray) -> tuple[np.ndarray, np.nda
 
 @dataclass(frozen=True)
 class RankedRows:
-    """Rows of X as ranks, on which one tree is grown.
-
-    `rows` increase, or are in the order in which they were drawn with replacement; None for all.
-    """
+    """Rows of X as ranks, in order or as drawn, on which one tree is grown."""
 
     ranks: Columns
     rows: np.ndarray | None

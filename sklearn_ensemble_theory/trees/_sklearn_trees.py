@@ -54,10 +54,7 @@ class SklearnTree(TreeLearner, Protocol):
 
 
 def check_counts(estimator: TreeLearner, y: np.ndarray) -> None:
-    """Raise an error if y cannot be fitted by the Poisson criterion and the tree has that.
-
-    Trees check it themselves, but not with `check_input=False`.
-    """
+    """Raise an error if y cannot be fitted by the Poisson criterion and the tree has that."""
     if estimator.criterion == "poisson" and y.size:
         if y.min() < 0:
             raise ValueError(
@@ -179,10 +176,7 @@ def grow_unchecked(
 
 
 def single_precision(X: Any) -> Any:
-    """X in single precision, in which trees store it: converted once instead of in every fit.
-
-    A C-contiguous array or a CSR matrix; a ValueError if a value is beyond the range.
-    """
+    """X in single precision, as trees store it, a C-contiguous array or a CSR matrix."""
     check_single_precision(X)
     if sp.issparse(X):
         return X.tocsr().astype(np.float32)
@@ -190,10 +184,7 @@ def single_precision(X: Any) -> Any:
 
 
 def single_precision_if_finite(X: Any) -> np.ndarray | None:
-    """A dense X in single precision if all its values are finite there, else None.
-
-    None leaves the check to the tree: sparse, non-numeric, missing or very large values.
-    """
+    """A dense X in single precision if all its values are finite there, else None."""
     if sp.issparse(X) or X.dtype.kind not in "fiub":
         return None
     with np.errstate(over="ignore", invalid="ignore"):
@@ -233,10 +224,7 @@ def member_input(estimator: Predictor, X, members: Sequence[Any] = ()) -> tuple:
 
 
 def target_offset(estimator: Estimator, y: np.ndarray) -> float | np.ndarray:
-    """What is subtracted from y before trees are grown; 0.0 where it can stay as it is.
-
-    Targets of other learners than trees with squared error are left alone.
-    """
+    """What is subtracted from y before trees are grown; 0.0 where it can stay as it is."""
     if not reads_single_precision(estimator) or y.dtype.kind not in "fiu":
         return 0.0
     if estimator.criterion not in ("squared_error", "friedman_mse"):

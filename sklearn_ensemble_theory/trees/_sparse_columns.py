@@ -43,10 +43,7 @@ class SparseColumns(BinnedColumns):
         *,
         categorical: np.ndarray | None = None,
     ) -> "SparseColumns":
-        """The columns of X in the bins of `BinnedColumns.of`; O(m log m) for m stored values.
-
-        NaN is a missing value, values at the same place are added, and weights are positive.
-        """
+        """The columns of X in the bins of `BinnedColumns.of`; O(m log m) for m stored values."""
         n, p = X.shape
         values, rows, starts = _stored_values(X)
         first = starts.tolist()

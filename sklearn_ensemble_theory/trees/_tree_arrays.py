@@ -234,10 +234,7 @@ def dense_blocks(X: Any) -> Iterator[tuple[slice, np.ndarray]]:
 def wide_columns(
     trees: Sequence["Nodes"], features: Sequence[np.ndarray | None] | None = None
 ) -> np.ndarray | None:
-    """The columns that one of the trees reads in double precision; None where none does.
-
-    `features` are the columns of X that each tree was fitted to, None for all of them.
-    """
+    """The columns that one of the trees reads in double precision; None where none does."""
     found = []
     for tree, columns in zip(trees, features or [None] * len(trees)):
         if tree.wide is not None:
@@ -246,10 +243,7 @@ def wide_columns(
 
 
 def set_columns(trees: Sequence["Nodes"], features: Sequence[np.ndarray | None]) -> np.ndarray:
-    """The columns of X that nodes with sets of categories split.
-
-    `features` are the columns of X that each tree was fitted to, None for all of them.
-    """
+    """The columns of X that nodes with sets of categories split."""
     found = [np.empty(0, dtype=np.intp)]
     for tree, columns in zip(trees, features):
         if tree.sets is not None:
@@ -322,10 +316,7 @@ def of_all_outputs(values: np.ndarray, n_classes: np.ndarray) -> np.ndarray:
 
 
 class FittedNodes:
-    """The nodes of scikit-learn's `Tree`, named as in `TreeArrays`.
-
-    Views, which are made when they are read: most predictions only ask how deep the tree is.
-    """
+    """The nodes of scikit-learn's `Tree`, named as in `TreeArrays`: views, made when read."""
 
     def __init__(self, tree: Any) -> None:
         self.tree = tree

@@ -196,10 +196,7 @@ def grown_classes(
     weight: np.ndarray | None,
     options: GrowthOptions,
 ) -> TreeArrays:
-    """The tree of several outputs of classes, codes of shape (n, m): that of their indicators.
-
-    The values of a node are the shares of all classes, those of one output after the other.
-    """
+    """The tree of several outputs of classes, codes of shape (n, m): that of their indicators."""
     ends: Any = np.cumsum(n_classes)
     target = np.zeros((len(codes), ends[-1]))
     np.put_along_axis(target, codes + (ends - n_classes), 1.0, axis=1)

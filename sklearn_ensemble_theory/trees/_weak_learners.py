@@ -123,10 +123,7 @@ class BinnedTreeRounds:
     def best(
         self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
     ) -> tuple[Any, Any]:
-        """A tree, or a list of trees for the columns of the target, and their outputs.
-
-        The outputs are `LeafOutputs` where the task has a risk, and an array otherwise.
-        """
+        """A tree, or a list of trees for the columns of the target, and their outputs."""
         task, rows = self.task, None
         if self.n_drawn < self.n:
             rows = self.rows = drawn_rows(self.random_state, self.n, self.n_drawn)
@@ -237,10 +234,7 @@ class BinnedTreeRounds:
         return members, risks, LeafOutputs(last, list(leaf), target.shape)
 
     def draw_for(self, n: int, width: int) -> None:
-        """Leave the generator as if only the first n rounds of `several` had been asked for.
-
-        Trees are drawn for `width` scores.
-        """
+        """Leave the generator as if only the first n rounds of `several` had been asked for."""
         self.random_state.set_state(self._before)
         self._seeds(n * width)
 
@@ -295,10 +289,7 @@ def set_leaf_values(
 
 
 class _ClassRounds:
-    """Base of the rounds: a tree grown on the shared columns, and the leaves of the rows.
-
-    The weights are for the quantiles of the bins.
-    """
+    """Base of the rounds: a tree grown on the shared columns, and the leaves of the rows."""
 
     is_exact = False
     has_scale = True

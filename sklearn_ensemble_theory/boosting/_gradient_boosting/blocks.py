@@ -87,10 +87,7 @@ ROOT = TreeRequest([], [0], [])
 
 @dataclass(frozen=True)
 class BlockProblem:
-    """The rows of a fit in blocks, once they have been read for the first time.
-
-    `learner` is for numbers of categories; `columns` are the bins of all rows, without codes.
-    """
+    """The rows of a fit in blocks, once they have been read; `columns` are bins without codes."""
 
     rows: ChunkedRows
     summary: RowSummary
@@ -132,10 +129,7 @@ def boost_blocks(
     rng: np.random.RandomState,
     reports_of: Callable[[int], RoundReports],
 ) -> tuple[AdditiveModel, dict[str, Any]]:
-    """The model, and the fitted attributes that tell how its rounds were chosen.
-
-    `reports_of` a number of rounds is what is told of them.
-    """
+    """The model, and the fitted attributes that tell how its rounds were chosen."""
     rows, n_blocks, targets = problem.rows, problem.n_blocks, problem.summary.targets
     as_signs, choice = problem.n_classes == 2, plan.choice
     whole = BlockBoosting(plan, problem, targets, rng)
@@ -458,10 +452,7 @@ def start_round(
     units: GridUnits | None,
     requests: list[TreeRequest],
 ) -> tuple[ScoredBlock, RoundStart]:
-    """Move the scores, compute the negative gradients, and answer the requests. O(n p).
-
-    Where the units of the integers are not known yet, no request is answered.
-    """
+    """Move scores, compute the negative gradients, answer requests if units are known. O(n p)."""
     u = _moved(state, move)
     found = EmpiricalRisk(loss, data.y, data.weight).at(u)
     target = np.ascontiguousarray(found.target.T.reshape(-1, len(u)))
@@ -573,10 +564,7 @@ def _moved(state: ScoredBlock, move: ScoreMove | None) -> np.ndarray:
 
 
 class FitState(NamedTuple):
-    """What changes of one fit; None where the block has no such rows.
-
-    `fitted` is of the rows that are fitted, `held_out` the scores of the others.
-    """
+    """What changes of one fit: `fitted` rows, the scores of those `held_out`; None for none."""
 
     fitted: Any
     held_out: Any
@@ -869,10 +857,7 @@ class BlockBoosting:
                 own += request.splits
 
     def steps(self, sums: list[np.ndarray]) -> Questions:
-        """The steps of the leaves of each tree, from the sums of `leaf_terms` and of the weights.
-
-        As in memory (see `lowering_steps`): where a leaf's loss may rise, the rows are read again.
-        """
+        """The steps of the leaves of each tree, from sums of `leaf_terms` and of weights."""
         loss: Any = self.leaf_loss
         steps = [loss.leaf_steps(*own) for own in sums]
         if type(loss).leaf_steps is not Loss.leaf_steps:  # exact
@@ -954,10 +939,7 @@ class FitsInLockstep:
 def begun_folds(
     plan: Plan, problem: BlockProblem, data: Blocks, n_splits: int, rng: np.random.RandomState
 ) -> list[BlockBoosting]:
-    """The fits of the folds before their first round.
-
-    A ValueError if a fold has no rows, or cannot be fitted to the others.
-    """
+    """The fits of the folds before their first round."""
     n_classes = problem.n_classes
     held = data.sum(targets_of_folds, n_splits, n_classes > 0).total(problem.n_blocks).parts
     fits = []

@@ -173,10 +173,7 @@ def standard_errors(path: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def mean_model(models: Sequence[AdditiveModel]) -> AdditiveModel:
-    """The mean of the scores of the folds' models as one model, without its risks.
-
-    Its rounds are those of the folds, the first of each and then the second of each.
-    """
+    """The mean of the scores of the folds' models as one model, their rounds in turn."""
     first, K = models[0], len(models)
     start: Any = first.init
     if not isinstance(start, str):

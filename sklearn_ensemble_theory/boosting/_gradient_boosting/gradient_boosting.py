@@ -318,10 +318,7 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
     # --- early stopping ---------------------------------------------------------------------------
 
     def _is_no_better(self, model: AdditiveModel, unit: float) -> bool:
-        """Whether the last risk is not below one of those before it by more than tol.
-
-        In the units of scikit-learn's deviance; the other way round for a metric.
-        """
+        """Whether the last risk is not below one of those before it by more than tol."""
         scores, patience = model.validation_scores, int(self.n_iter_no_change or 0)
         if len(scores) <= patience:
             return False

@@ -202,10 +202,7 @@ def add_rounds(
     watch: Watch | None = None,
     drawn: DrawnScores | None = None,
 ) -> list[tuple[list[Any], float]]:
-    """Add rounds to a model until there are enough, or the watch ends them; the rounds added.
-
-    Without a watch no risks are recorded, and rounds are made in one piece.
-    """
+    """Add rounds to a model until there are enough, or the watch ends them; the rounds added."""
     risk: Any = rounds.risk
     last, made = len(model.members) + n_more, []
     # Rounds that nobody looks at are made in one piece: all, or as many as a stop waits for.

@@ -83,10 +83,7 @@ class AdditiveModel:
         return self
 
     def attributes(self, learner, classes: np.ndarray | None, followed: bool) -> dict:
-        """The fitted attributes after the rounds so far.
-
-        `learner` was cloned in each round; `followed` says whether there are validation rows.
-        """
+        """The fitted attributes after the rounds so far."""
         factor = self.loss.deviance_factor
         n_members = 1 if self.has_vectors else self.n_scores
         estimators = np.empty((len(self.members), n_members), dtype=object)
@@ -243,10 +240,7 @@ def packed_rounds(
     n_rows: int | None = None,
     for_sparse: bool = False,
 ) -> TreeSums | None:
-    """The sums of steps times outputs; None where the members are not all trees.
-
-    `members` are those of all rounds, K = `n_scores` a round, or one for all scores.
-    """
+    """The sums of steps times outputs; None where the members are not all trees."""
     given: dict[str, Any] = {"width": n_scores, "n_rows": n_rows, "for_sparse": for_sparse}
     scale = np.asarray(steps, dtype=float)
     if len(members) < n_scores * len(steps):
@@ -258,10 +252,7 @@ def packed_rounds(
 def added_rounds(
     rounds: list[list[Any]], steps: list[float], X: Any, out: np.ndarray
 ) -> Iterator[np.ndarray] | None:
-    """`out` (n, K) with the outputs of the first round, of two, ...; None where not all are trees.
-
-    Sparse rows become dense for as many rounds at once as their memory allows.
-    """
+    """`out` (n, K) with the outputs of one round, of two, ...; None where not all are trees."""
     n_scores, members = out.shape[1], [member for one in rounds for member in one]
     if _is_dense(X):
         sums = packed_rounds(members, steps, n_scores)

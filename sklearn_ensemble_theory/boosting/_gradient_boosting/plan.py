@@ -67,10 +67,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Problem:
-    """The rows of a fit in memory, with targets as the loss takes them, and this loss.
-
-    `classes` are the labels of a classifier; `fit_params` are of the base learner, for these rows.
-    """
+    """The rows of a fit in memory, with targets as the loss takes them, and this loss."""
 
     rows: Rows
     loss: Loss

@@ -104,10 +104,7 @@ def values_of(model: AdditiveModel, rows: Rows) -> np.ndarray:
 
 
 class Resampling:
-    """Fits to halves and folds of the training rows, made when they are first asked for.
-
-    `plan` is that of the fit, with the number of its rounds; `fold` is the fold of each row.
-    """
+    """Fits to halves and folds of the training rows, made when they are first asked for."""
 
     def __init__(self, plan: Plan, problem: Problem, seed: int, fold: np.ndarray) -> None:
         self.plan, self.seed, self.fold = plan, seed, fold
@@ -220,10 +217,7 @@ class Resampling:
         return FoldModels.of(models, self.fold, problem.rows)
 
     def deviation(self, mean: np.ndarray, transform: str | None = None) -> np.ndarray:
-        """The unit of residuals at a mean: the loss's standard deviation, to the likeliest power.
-
-        Of counts that vary more than Poisson's law the variance grows faster than the mean.
-        """
+        """The unit of residuals: the loss's standard deviation, to the likeliest power."""
         folds = self.folds(transform)
 
         def make(problem: Problem) -> float:
@@ -390,13 +384,7 @@ def codes_of_groups(rows: Rows) -> np.ndarray | None:
 def fold_of_rows(
     splits: Sequence[tuple[np.ndarray, np.ndarray]], n_rows: int, each_row: bool = True
 ) -> np.ndarray:
-    """The fold of each row, from splits that test on each row once, or on some never (-1).
-
-    Raises
-    ------
-    ValueError
-        For other splits.
-    """
+    """The fold of each row, from splits that test on each row once, or on some never (-1)."""
     fold = np.full(n_rows, -1)
     for k, (_, test) in enumerate(splits):
         fold[test] = k

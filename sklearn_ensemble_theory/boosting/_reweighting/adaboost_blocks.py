@@ -45,10 +45,7 @@ LOG_2 = math.log(2.0)
 
 @dataclass
 class ClassSummary:
-    """What a first pass finds of one or several blocks: `classes` in increasing order.
-
-    `n_rows` are those of positive weight, and the low and the high weight are theirs.
-    """
+    """What a first pass finds of blocks: the classes, the rows of positive weight, their range."""
 
     classes: np.ndarray
     n_rows: int
@@ -77,10 +74,7 @@ def class_summary(block: Rows) -> ClassSummary:
 
 @dataclass(frozen=True)
 class CodedRows:
-    """The rows of a block, in the order of their classes: the bins `codes`, of shape (p, n).
-
-    `starts` (K + 1,) is where the rows of each class begin.
-    """
+    """The bins (p, n) of the rows of a block by class, which begin at `starts` (K + 1,)."""
 
     codes: np.ndarray
     starts: NDArray[np.int64]
@@ -150,10 +144,7 @@ def moved_scores_of(rows: CodedRows, scores: Array, moves: ScoreMoves) -> Array:
 def moved_sums_of(
     rows: CodedRows, scores: Array, moves: ScoreMoves, shift: float, n_bins: int
 ) -> NDArray[np.int64]:
-    """The weights of the slots in all bins after some rounds: (n_slots, p, B).
-
-    In units of 2^-62 of exp(shift), which is about the sum of all weights. O(n m (p + T)).
-    """
+    """The weights of the slots in all bins, (n_slots, p, B), in units of 2^-62 of exp(shift)."""
     sums = np.zeros((moves.moves.shape[1], len(rows.codes), n_bins), dtype=np.int64)
     given = rows.codes, rows.starts, moves.slots, scores, *moves[:3]
     moved_sums(*given, shift, 2.0**UNIT_BITS, sums)
@@ -171,10 +162,7 @@ def rows_of_slots(
 
 
 def slot_tops(rows: CodedRows, scores: Array, sides: ScoreMoves) -> Array:
-    """The logarithm of the largest weight of each slot on both sides; -inf for none.
-
-    `sides` is one round, whose threshold is meant.
-    """
+    """The logarithm of the largest weight of each slot on both sides; -inf for none."""
     tops = np.full(sides.moves.shape[1:], -np.inf)
     for part, k, slot in rows_of_slots(rows.starts, sides.slots):
         right = (rows.codes[sides.features[0], part] > sides.codes[0]).astype(np.intp)

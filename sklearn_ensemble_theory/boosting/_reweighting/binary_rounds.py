@@ -106,10 +106,7 @@ class BinaryProblem:
         return replace(self, rows=replace(rows, weight=weight / weight.sum()), fit_params=params)
 
     def weak_learner(self, *, both_labels: bool = False) -> PreparedRounds:
-        """The weak learner's fast path, or clones; outputs are margins, -1 and +1.
-
-        With `both_labels` it is fitted to each row twice, with its own label and the other one.
-        """
+        """The weak learner's fast path, or clones, with margins -1 and +1 as outputs."""
         X, codes, weight, params = self.rows.X, self.rows.y, self.weight, self.fit_params
         if both_labels:
             params = check_method_params(X, params, indices=np.tile(np.arange(len(codes)), 2))

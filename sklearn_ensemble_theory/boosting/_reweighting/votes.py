@@ -460,10 +460,7 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
             yield score.copy()
 
     def _staged_margin_scores(self, X: Any) -> Iterator[np.ndarray]:
-        """The scores after each round, so that those of two classes differ by at most 1.
-
-        Of two classes there is one score, which is then in [-1, 1].
-        """
+        """The scores after each round, so that those of two classes differ by at most 1."""
         gaps = [votes.gaps() for votes in self.votes_]
         for t, score in enumerate(self.staged_decision_function(X)):
             # A class whose rounds have ended keeps its last score.

@@ -643,10 +643,7 @@ def newton_steps(first: Array, second: Array, total: Array) -> Array:
 
 
 def log_ratio_steps(events: Array, expected: Array) -> Array:
-    """log(events / expected): exact for a logarithmic link; a leaf without events takes -1.
-
-    That is Newton's step for the Poisson loss, whose minimum is at minus infinity.
-    """
+    """log(events / expected), exact for a logarithmic link; Newton's -1 for no events."""
     present = expected > SMALLEST_RATE
     known = (events > 0) & present
     events, expected = np.where(known, events, 1.0), np.where(known, expected, 1.0)

@@ -81,10 +81,7 @@ class CompiledLoss:
         return sums
 
     def hessian(self, u: Array, target: Array, n_threads: int) -> Array | None:
-        """The second derivatives from the negative gradient, a new array; None if there are none.
-
-        They have an absolute error of the order of the rounding of 1.
-        """
+        """The second derivatives by the negative gradient, to rounding of 1; None for none."""
         if self.kind in ("huber", "kink"):
             return None
         second = np.empty(u.shape)
@@ -113,10 +110,7 @@ class LogLoops(CompiledLoss):
         rate: float,
         longest: float,
     ) -> Array:
-        """Steps of leaves of a class; those above `longest` are shortened if need be.
-
-        They may be those of regularised leaves. The arguments are those of `leaf_values`.
-        """
+        """Steps of leaves of a class; those above `longest` are shortened if need be."""
         y, u, weight, target = arrays
         found = steps.copy()
         self.loops.shorten_steps(
@@ -201,10 +195,7 @@ class HuberLoops(CompiledLoss):
 
 
 def middle_of_flat(delta: float, residual: Array, leaf: Array, steps: Array, flat: Array) -> Array:
-    """Steps that minimise Huber's risk, moved to the middle of the interval that does.
-
-    `residual` (n,) is y - u; `flat` says in which leaves no residual is within delta of the step.
-    """
+    """Steps that minimise Huber's risk, moved to the middle of the `flat` interval that does."""
     rows = np.flatnonzero(flat[leaf])
     if not len(rows):
         return steps

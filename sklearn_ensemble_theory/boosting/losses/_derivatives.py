@@ -180,10 +180,7 @@ class _Curve(NamedTuple):
         return _Differences.of(step, values, np.abs(at) + np.abs(self.y), self.slope)
 
     def wrong(self) -> tuple[Array, _Differences]:
-        """The rows whose slopes are none of the differences.
-
-        By the shortest steps that are not lost in rounding: long ones pass over bends of the curve.
-        """
+        """The rows whose slopes are none of the differences."""
         found = self.differences()
         wrong = suspected = found.told(self.slope)[1]
         power = 0

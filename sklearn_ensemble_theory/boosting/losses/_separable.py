@@ -20,10 +20,7 @@ SEPARABLE = {
 
 
 class SeparableLoss(Loss):
-    """l(y, u) = sum_k l_k(y_k, u_k): targets and scores have shape (n, q).
-
-    The q losses are of one class, which `SEPARABLE` lists; their parameters may differ.
-    """
+    """l(y, u) = sum_k l_k(y_k, u_k) of losses of one class; targets and scores are (n, q)."""
 
     def __init__(self, losses: list[Loss]) -> None:
         self.losses = losses
