@@ -76,7 +76,9 @@ class OnNumbers(MetaEstimatorMixin, BaseEstimator):
         if sample_weight is not None:
             weight = np.asarray(sample_weight, dtype=np.float64)
             share = normalised_weights(weight, len(weight))
-            found["sample_weight"] = share * number_of_rows(weight)
+            counts = share * number_of_rows(weight)
+            # Of copies of rows, which neighbours count, nothing is to be lost by rounding.
+            found["sample_weight"] = np.rint(counts) if are_counts(weight) else counts
         if groups is not None and has_fit_parameter(self.estimator, "groups"):
             found["groups"] = groups
         return found
@@ -288,8 +290,9 @@ def warn_of_many_categories(columns: CategoricalColumns, names: set[str]) -> Non
 
 
 def are_counts(weight: np.ndarray) -> bool:
-    """Whether weights are whole numbers, or all equal."""
-    return bool(np.ptp(weight) == 0 or (weight == np.floor(weight)).all())
+    """Whether weights are whole multiples of the smallest, as `number_of_rows` counts them."""
+    counts = weight / weight.min()
+    return bool((np.abs(counts - np.rint(counts)) <= 1e-9 * counts).all())
 
 
 def default_members(n_rows: float, weight: np.ndarray | None, offset: bool) -> list[str]:
