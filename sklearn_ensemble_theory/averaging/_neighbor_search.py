@@ -264,7 +264,7 @@ class NeighborSearch:
         n_jobs: int | None,
     ) -> None:
         X = points.X
-        self.n_points, self.counts = X.shape[0], points.counts
+        self.X, self.n_points, self.counts = X, X.shape[0], points.counts
         nearest = NearestNeighbors(
             n_neighbors=min(n_neighbors, self.n_points),
             algorithm=algorithm,

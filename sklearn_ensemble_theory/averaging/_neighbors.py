@@ -14,7 +14,7 @@ import inspect
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -187,6 +187,15 @@ NEIGHBORS_TEXTS = {
         """,
 }
 """Text that the two classes share."""
+
+
+class RankedRows(NamedTuple):
+    """Bagged neighbours as tables, in the units of X and y."""
+
+    points: np.ndarray  # (n, p): the training rows, equal ones after each other
+    targets: np.ndarray  # (n, K): the targets, or shares of the classes, their means of equal rows
+    weights: np.ndarray  # (R,): of the nearest row, the second, ...
+    rest: np.ndarray  # (K,): what is added for all other rows
 
 
 class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
@@ -391,6 +400,23 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
             return shifted_by(found[0], self._target_exponent)
         found = np.maximum(found, 0.0)
         return np.ascontiguousarray((found / found.sum(axis=0)).T)
+
+    def __ranked_rows__(self) -> RankedRows | None:
+        """The fit as tables, for Euclidean distances and rows that count 1 each; None otherwise."""
+        check_is_fitted(self)
+        search, p = self._neighbor_search, 2 if self.metric == "euclidean" else self.p
+        is_euclidean = self.metric in ("euclidean", "minkowski") and p == 2
+        several = isinstance(getattr(self, "classes_", None), list)
+        if self._share is not None or self._empty_share or sp.issparse(search.X) or several:
+            return None
+        if not is_euclidean or self.metric_params:
+            return None
+        exponent = self._target_exponent
+        counts = np.ones(search.n_points) if search.counts is None else search.counts
+        row = np.repeat(np.arange(search.n_points), counts.astype(np.intp))
+        means = np.ldexp(self._point_sums / counts, exponent).T
+        rest = max(0.0, 1 - self._by_rank.sum()) * np.ldexp(self._means, exponent)
+        return RankedRows(np.ldexp(search.X, self._exponent)[row], means[row], self._by_rank, rest)
 
     def _left_out_averages(
         self,

@@ -149,8 +149,9 @@ STACKING_TEXTS = {
             Whether members whose one fit tells what they predict for rows that they have not seen
             are asked for it, in the place of a fit for each split: forests and bagging (out of
             bag), bagged neighbours (without each row), and boosting and additive models by the
-            models of their folds, which become those of `cv`. It needs splits that hold out each
-            row once.
+            models of their folds, which become those of `cv`. It needs at least two splits that are
+            folds: no row is held out twice, and each split trains on all rows that it does not hold
+            out.
         """,
     "attributes": """
         estimators_ : list of estimators

@@ -94,6 +94,12 @@ class Tempering:
         found = best_temperature(P, y, share, self.shares, self.n_rows)
         return replace(self, temperature=found)
 
+    @property
+    def added_shares(self) -> tuple[float, np.ndarray]:
+        """What tempered probabilities are multiplied by, and what is then added to them."""
+        total = self.n_rows + PRIOR_ROWS_OF_CLASSES
+        return self.n_rows / total, PRIOR_ROWS_OF_CLASSES * self.shares / total
+
     def applied(self, P: np.ndarray) -> np.ndarray:
         return with_shares(tempered(P, self.temperature), self.shares, self.n_rows)
 

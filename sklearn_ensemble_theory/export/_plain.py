@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._features import feature_names
+from sklearn_ensemble_theory._typing import FittedPredictor
 from sklearn_ensemble_theory.boosting import AdditiveBoostingRegressor, LogitBoostClassifier
 
 Additive = AdditiveBoostingRegressor | LogitBoostClassifier
@@ -63,7 +64,7 @@ class PlainModel:
     classes: list | None
 
     @classmethod
-    def of(cls, model: Additive) -> "PlainModel":
+    def of(cls, model: FittedPredictor) -> "PlainModel":
         """Read the tables of a fitted model."""
         if not isinstance(model, Additive):
             raise TypeError(

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier, export
-from sklearn_ensemble_theory.export._onnx import _Trees, cuts_of
+from sklearn_ensemble_theory.export._onnx_additive import Trees, cuts_of
 from sklearn_ensemble_theory.export._plain import PlainModel
 
 from .deployed_data import NAMES, fitted, rows_of
@@ -44,7 +44,7 @@ def test_bins_of_either_precision(dtype):
         cuts, bins = cuts_of(plain.terms[j], 0, plain, real)
         assert cuts.dtype == real
         assert (np.diff(cuts) > 0).all()
-        trees = _Trees()
+        trees = Trees()
         trees.add(j, cuts, bins, 0)
         edges = model.bin_edges_[j]
         expected = np.searchsorted(edges, x.astype(float))
@@ -61,7 +61,7 @@ def test_edges_that_rounding_makes_equal():
     largest = np.finfo(np.float32).max
     assert cuts.tolist() == [-np.inf, 1.0, 1.5, largest, np.inf]
     x = np.array([-largest, 1.0, np.nextafter(np.float32(1), 2), 1.5, 2.0, largest], np.float32)
-    trees = _Trees()
+    trees = Trees()
     trees.add(0, cuts, bins, 0)
     np.testing.assert_array_equal(leaves_of(trees, x), np.searchsorted(edges, x.astype(float)))
 
@@ -81,7 +81,7 @@ def test_categories_that_are_numbers(known, dtype):
     model = L2BoostingRegressor(5).fit(X, np.arange(len(X)) % 3)
     plain, real = PlainModel.of(model), np.dtype(dtype)
     cuts, bins = cuts_of(plain.terms[0], 0, plain, real)
-    trees = _Trees()
+    trees = Trees()
     trees.add(0, cuts, bins, 0)
     x = np.array([*known, np.nan, -3.0, 0.3, 1.5, 7.0], dtype=real)
     expected = [plain.categories[0].index(v) if v in known else len(known) for v in x.tolist()]

@@ -22,6 +22,7 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
     SuperLearnerClassifier,
     SuperLearnerRegressor,
+    export,
 )
 from sklearn_ensemble_theory._folds import training_on_each_class
 from sklearn_ensemble_theory.combining import WeightedMean
@@ -404,6 +405,15 @@ def test_columns_of_text_are_categories(kind):
     assert weighted.score(text, np.where(y > 0, "a", "b")) > 0.8
 
 
+def test_super_learners_of_categories_have_no_form_in_onnx():
+    X, y = frame()
+    model = SuperLearnerRegressor(["linear"]).fit(X, y)
+    with pytest.raises(ValueError, match="Feature 'kind' is categorical"):
+        export.onnx(model)
+    with pytest.raises(ValueError, match="with_terms=True needs an additive model"):
+        export.onnx(model, with_terms=True)
+
+
 @pytest.mark.parametrize("kind", ["text", "category"])
 def test_columns_of_many_categories_are_named(kind):
     rng = np.random.RandomState(0)
@@ -673,6 +683,18 @@ def test_the_default_library_takes_weights_of_any_size():
         named = [*model.members_, *str(found[0].message).split("'")]
         assert ("neighbors" in named) == is_member
         assert len(found) == 1
+
+
+def test_neighbors_count_copies_of_rows():
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:150], y[:150]
+    copies = np.random.RandomState(0).randint(1, 4, 150)
+    model = SuperLearnerRegressor(["neighbors"], random_state=0)
+    with pytest.warns(UserWarning, match="copies"):
+        many = clone(model).fit(np.repeat(X, copies, axis=0), np.repeat(y, copies))
+    for unit in (1.0, 0.1, 7.0):
+        found = clone(model).fit(X, y, sample_weight=unit * copies)
+        np.testing.assert_allclose(found.predict(X), many.predict(X), rtol=1e-9)
 
 
 def test_time_that_is_too_short_leaves_the_linear_model():
