@@ -48,7 +48,6 @@ OF_FITTED = ("export", "inspection", "uncertainty")
 
 
 def room_of(name: str) -> str:
-    """The room of a name that the package exports."""
     return next(room for room, names in ROOMS.items() if name in names.split())
 
 

@@ -52,7 +52,6 @@ def bin_masses(packs, rows, weight, n_bins, out):
 
 
 def has_signed_sums(codes):
-    """Whether `signed_sums` takes these codes."""
     return HistogramBuilder is not None and codes.dtype == np.uint8 and len(codes) >= _BUILDER_ROWS
 
 

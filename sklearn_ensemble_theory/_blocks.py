@@ -122,7 +122,6 @@ class DaskBlocks:
         return GroupedBlocks(DaskBlocks(dask.persist(*_delayed_calls(calls, self.blocks))))
 
     def taken(self, numbers: Sequence[int]) -> "DaskBlocks":
-        """The blocks of these numbers."""
         return DaskBlocks([self.blocks[number] for number in numbers], self.paired)
 
     def lazily(self, function: Callable[..., Any], *args: Any) -> "DaskBlocks":
@@ -350,7 +349,6 @@ def is_collection(X: Any) -> bool:
 
 
 def any_collection(*data: Any) -> bool:
-    """Whether one of them is a Dask collection."""
     return any(hasattr(type(one), "__dask_graph__") and is_collection(one) for one in data)
 
 

@@ -119,7 +119,6 @@ class CategoricalColumns:
 
     @property
     def flags(self) -> np.ndarray:
-        """Which columns are categorical: a mask."""
         return np.array([c is not None for c in self.categories], dtype=bool)
 
     @property

@@ -87,11 +87,9 @@ class Rows:
         return np.ones(len(self)) if self.weight is None else self.weight
 
     def shares(self) -> np.ndarray:
-        """The weights divided by their sum."""
         return normalised_weights(self.weight, len(self))
 
     def take(self, part: np.ndarray) -> "Rows":
-        """Some of these rows, by their places."""
         numbers = self.numbers
         return Rows(
             rows_of(self.X, part),

@@ -52,8 +52,6 @@ class Predictor(Estimator, Protocol):
 
 
 class Fitted(Estimator, Protocol):
-    """An estimator after `fit`."""
-
     @property
     def n_features_in_(self) -> int: ...
 
@@ -63,8 +61,6 @@ class FittedPredictor(Fitted, Predictor, Protocol):
 
 
 class FittedClassifier(FittedPredictor, Protocol):
-    """A classifier after `fit`."""
-
     @property
     def classes_(self) -> Any: ...
 

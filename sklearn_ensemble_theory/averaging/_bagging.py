@@ -650,11 +650,9 @@ class BaseBagging(
         return mean / mean.sum()
 
     def __len__(self) -> int:
-        """Number of fitted members."""
         return len(self.estimators_)
 
     def __getitem__(self, index: int) -> BaseEstimator:
-        """The fitted member of this index."""
         return self.estimators_[index]
 
     def __iter__(self) -> Iterator[BaseEstimator]:

@@ -223,7 +223,6 @@ def takes_frames(X: Any, learner: BaseEstimator, drawn_twice: bool) -> bool:
 
 
 def sampling_scheme(plan: BaggingPlan, problem: BaggingProblem) -> SamplingScheme:
-    """The scheme for these rows and their weights."""
     scheme, y, groups = plan.draws.scheme, problem.y, problem.groups
     weight, classes = problem.weight, problem.target.get("classes_")
     if plan.weighs_classes:
@@ -285,7 +284,6 @@ def check_stability(
 
 
 def weighted_by_class(plan: BaggingPlan, problem: BaggingProblem) -> np.ndarray:
-    """The weights of the rows times those of their classes."""
     given, y, sample_weight = plan.class_weight, problem.y, problem.weight
     if isinstance(given, str):
         weight = balanced_weights(y, sample_weight)
@@ -595,7 +593,6 @@ def fit_members(
 
 
 def fit_some(spec: MemberSpec, X, y: np.ndarray, seeds: np.ndarray) -> list[tuple]:
-    """The results of `fit_member` for some of the seeds."""
     return [fit_member(spec, X, y, seed) for seed in seeds]
 
 
@@ -926,7 +923,6 @@ def members_of_block(
     target: dict,
     largest: int,
 ) -> Bag:
-    """The members that are drawn from the rows of one block."""
     with naming_chunk(block.block):
         problem = BaggingProblem(
             X=block.X,

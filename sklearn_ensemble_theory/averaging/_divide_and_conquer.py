@@ -444,7 +444,6 @@ class BaseDivideAndConquer(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
         return member_router(self, self._get_estimator(), self)
 
     def __len__(self) -> int:
-        """Number of fitted members."""
         return len(self.estimators_)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -802,7 +801,6 @@ def single_precision_rows(X: Any, rows: np.ndarray) -> np.ndarray | None:
 
 
 def _other_rows(block: np.ndarray, b: int) -> np.ndarray:
-    """Return the rows of all blocks but one."""
     return np.flatnonzero((block != b) & (block >= 0))
 
 

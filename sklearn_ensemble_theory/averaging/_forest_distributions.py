@@ -66,7 +66,6 @@ class ForestDistribution:
         self.X = X
 
     def __len__(self) -> int:
-        """Number of rows."""
         return self.X.shape[0]
 
     def cdf(self, y: ArrayLike) -> np.ndarray:

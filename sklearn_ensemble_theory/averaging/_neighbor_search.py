@@ -109,7 +109,6 @@ class LeftOutRows:
         self.points, self.weight, self.targets = points, weight, targets
 
     def total(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """The weight that is left out with each row."""
         return self.weight[rows]
 
     def total_target(self, output: int, rows: np.ndarray) -> np.ndarray:
@@ -121,7 +120,6 @@ class LeftOutRows:
         return points == self.points[rows, None]
 
     def weights(self, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """The weight that is left out at these places."""
         return np.where(places, self.weight[rows, None], 0.0)
 
     def sums(self, output: int, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -513,7 +511,6 @@ class RankedBlock:
         return cls(points, new_distances(distances), n_ranks, rows_of_points, own_place)
 
     def take(self, mask: np.ndarray) -> Self:
-        """Return the block of the rows in `mask`."""
         optional = (self.counts, self.own_place)
         others = (None if array is None else array[mask] for array in optional)
         return type(self)(self.points[mask], self.starts[mask], self.n_ranks, *others)
@@ -557,7 +554,6 @@ class WeightedBlock:
         self.known = np.take_along_axis(before, last[:, None], axis=1)[:, 0]
 
     def take(self, mask: np.ndarray) -> Self:
-        """Return the block of the rows in `mask`."""
         if mask.all():
             return self
         block = object.__new__(type(self))

@@ -362,7 +362,6 @@ RANK_LAWS: dict[bool | str, type[RankLaw]] = {
 
 
 def _log_choose(a, b):
-    """Logarithm of the binomial coefficient."""
     return special.gammaln(a + 1) - special.gammaln(b + 1) - special.gammaln(a - b + 1)
 
 

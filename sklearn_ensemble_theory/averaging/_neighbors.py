@@ -875,7 +875,6 @@ def grid_from_user(law: type[RankLaw], grid: ArrayLike, n: int, k: int) -> list[
 
 
 def weights_by_rank_and_size(laws: Sequence[RankLaw], tol: float) -> np.ndarray:
-    """Weights by rank, a column for each law."""
     columns = [rank_weights(law, tol) for law in laws]
     W = np.zeros((max(map(len, columns)), len(laws)))
     for j, column in enumerate(columns):

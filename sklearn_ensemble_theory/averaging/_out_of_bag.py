@@ -19,7 +19,6 @@ Score = Callable[[np.ndarray, np.ndarray], float]
 
 
 def first_codes(outputs: Sequence[np.ndarray]) -> np.ndarray:
-    """The first code of each output, from the classes of the outputs."""
     return np.cumsum([0, *map(len, outputs)])[:-1]
 
 

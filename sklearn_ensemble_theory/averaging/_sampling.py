@@ -868,7 +868,6 @@ class GroupDraws(SamplingScheme):
         sample_weight: np.ndarray | None,
         design: SamplingDesign,
     ) -> Self:
-        """Draws of the groups of a design by a scheme."""
         assert design.groups is not None
         positive = np.arange(n_samples)
         if sample_weight is not None:
@@ -954,7 +953,6 @@ class GroupDraws(SamplingScheme):
         return self.codes
 
     def draw_units(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-        """The groups drawn, and their weights."""
         return self.inner.draw(rng)
 
     @property
@@ -1008,7 +1006,6 @@ def scheme_of_rows(
     sample_weight: np.ndarray | None,
     design: SamplingDesign,
 ) -> SamplingScheme:
-    """The scheme for the rows of a fit, or for their groups."""
     if design.groups is None:
         return scheme.of(n_samples, max_samples, sample_weight, design)
     if not scheme.takes_groups:
@@ -1060,6 +1057,5 @@ class HasDraws(Protocol):
 
 
 def draws_of(bootstrap: bool | str | HasDraws) -> Draws:
-    """What a value of the parameter stands for."""
     # NumPy's bools are hashed as those of Python.
     return bootstrap.draws() if hasattr(bootstrap, "draws") else Draws(SCHEMES[bootstrap])

@@ -104,7 +104,6 @@ class SolverOptions:
     tol: float
 
     def smallest_gap(self, risk_at_zero: float) -> float:
-        """The dual gap at which the rounds end."""
         return max(self.tol, SMALLEST_GAP) * risk_at_zero
 
 

@@ -224,7 +224,6 @@ class EmpiricalRisk:
         return loops if loops is not None and takes else self._by_methods
 
     def at(self, u: Array) -> RiskState:
-        """The `RiskState` at the scores u."""
         before = None
         if self.adapts:
             # The value is that of the loss of the round that ends, the target that of the next.
@@ -386,7 +385,6 @@ class SecondOrderRisk(EmpiricalRisk):
 
     @staticmethod
     def has_curvature(loss: Any, y: NDArray[Any], n_scores: int) -> bool:
-        """Whether the loss has a second derivative."""
         shape = (1,) if n_scores == 1 else (1, n_scores)
         return loss.hessian(y[:1], np.zeros(shape)) is not None
 
@@ -400,7 +398,6 @@ class SecondOrderRisk(EmpiricalRisk):
             )
 
     def at(self, u: Array) -> RiskState:
-        """The `RiskState` at the scores u."""
         value, first, _, _ = super().at(u)
         known = self._at_rows(u).newton_targets(first, self.user_weight)
         self._is_flat = False

@@ -54,7 +54,6 @@ class Dataset:
     is_dated: bool = False
 
     def rows(self, chosen: Any) -> Any:
-        """The features of some rows."""
         return self.X[chosen] if self.schema is None else self.X.iloc[chosen]
 
     @property

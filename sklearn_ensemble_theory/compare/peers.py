@@ -91,7 +91,6 @@ class Candidate:
 
 
 def of(cls: type, **params: Any) -> Callable[[], Any]:
-    """A function that builds a peer."""
     return lambda: cls(**params)
 
 

@@ -228,7 +228,6 @@ def pandas_category() -> Any:
 
 
 def interpret(column: Any) -> Any:
-    """What a column of a table is, as a `Column`."""
     name, n = column.name, len(column)
     missing = int(column.isna().sum())
     gaps = f", {missing} missing" if missing else ""
@@ -386,7 +385,6 @@ class Schema:
     columns: tuple
 
     def frame(self) -> Any:
-        """The cells of the columns that are kept."""
         import pandas as pd
 
         kept = {c.name: c.values for c in self.columns if c.kind != "dropped"}

@@ -57,7 +57,6 @@ class VoteLosses(NamedTuple):
         return cls(members, np.array(n), tandem, disagreements, np.array(n))
 
     def bound(self, method: str, weights: np.ndarray | None, delta: float | None) -> float:
-        """The bound on the error of the vote with these weights."""
         n_rows = np.atleast_1d(self.n_samples if method == "first-order" else self.n_pair_samples)
         if not n_rows.all():
             few = np.argwhere(n_rows == 0)[0].tolist()

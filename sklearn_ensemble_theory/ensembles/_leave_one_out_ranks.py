@@ -133,7 +133,6 @@ class _CentredQueries:
         return (ends + sign * self.centre) * self.scale
 
     def _means(self, query: np.ndarray, row: np.ndarray) -> np.ndarray:
-        """Return the means of the centred predictions of these queries outside of these rows."""
         means = np.empty(len(query))
         step = max(1, AGAIN // self.masks.n_members)
         for start in range(0, len(query), step):

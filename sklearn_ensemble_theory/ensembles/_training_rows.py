@@ -111,7 +111,6 @@ class OutsideMasks:
         return len(self.bits)
 
     def of_rows(self, rows: np.ndarray) -> Self:
-        """The masks of some of the rows."""
         some = copy(self)
         some.bits, some.counts = self.bits[rows], self.counts[rows]
         return some

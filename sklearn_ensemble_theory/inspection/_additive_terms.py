@@ -18,8 +18,6 @@ MISSING = {False: "missing", True: "missing or unseen"}  # by whether the featur
 
 @dataclass(frozen=True)
 class TermAxis:
-    """One feature of a term."""
-
     name: str
     edges: np.ndarray  # thresholds, increasing, or categories
     categorical: bool
@@ -76,7 +74,6 @@ class TermShape:
 
     @property
     def is_pair(self) -> bool:
-        """Whether it is a function of two features."""
         return len(self.axes) == 2
 
 
@@ -98,7 +95,6 @@ def features_of_terms(estimator: AdditiveEstimator) -> list[tuple[int, ...]]:
 
 
 def names_of_terms(estimator: AdditiveEstimator) -> list[str]:
-    """Return the names of the terms."""
     return list(getattr(estimator, "term_names_", feature_names(estimator)))
 
 
@@ -257,7 +253,6 @@ def shapes_of_terms(
 
 
 def of_one_class(shape: TermShape, c: int, label: str) -> TermShape:
-    """One of the curves of a term."""
     errors = None if shape.errors is None else shape.errors[..., [c]]
     return replace(shape, values=shape.values[..., [c]], errors=errors, of_class=label)
 

@@ -270,8 +270,6 @@ class WeightedTrees:
 
 
 class _BoostedTrees(FittedPredictor, Protocol):
-    """Gradient boosting of trees."""
-
     loss_: Any
     steps_: np.ndarray
     initial_scores_: Any

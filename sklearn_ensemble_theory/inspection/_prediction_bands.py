@@ -376,7 +376,6 @@ class _Reference:
                 self.row[self.names[j]] = value
 
     def number(self, name: Any, parameter: str) -> int:
-        """The number of a feature."""
         if isinstance(name, str):
             return self.features.number(name, parameter)
         p = self.features.n

@@ -52,7 +52,6 @@ def parameter_values(
 
 
 def clone_with(estimator: Predictor, name: str, value) -> Any:
-    """Return a clone with another value of one parameter."""
     return clone(estimator).set_params(**{name: value})
 
 

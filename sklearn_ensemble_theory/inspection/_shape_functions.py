@@ -269,7 +269,6 @@ class PanelStyle:
 
     @property
     def contribution(self) -> str:
-        """The label of an axis of contributions."""
         return f"added to the {self.unit}"
 
 

@@ -153,7 +153,6 @@ class BinnedColumns:
 
     @property
     def in_bytes(self) -> bool:
-        """Whether codes have one byte."""
         return self.codes.dtype == np.uint8
 
     @property
@@ -218,7 +217,6 @@ class BinnedColumns:
         return found
 
     def take_features(self, features: Any) -> "BinnedColumns":
-        """The columns with these indices, in this order."""
         features = np.asarray(features)
         codes = np.asfortranarray(self.codes[:, features])
         edges = [self.edges[j] for j in np.arange(self.n_features)[features]]

@@ -27,8 +27,6 @@ from sklearn_ensemble_theory.trees._vector_growth import grown_classes, grown_ve
 
 
 class TreeInBins(TreeLearner, Protocol):
-    """A `BinnedTreeRegressor` or `BinnedTreeClassifier`."""
-
     max_features: Any
 
 
@@ -80,7 +78,6 @@ def prune(tree: TreeInBins) -> None:
 
 
 def set_fitted(tree: TreeInBins, arrays: TreeArrays, shape: TreeShape, classes: Any) -> None:
-    """Set the attributes of a tree with these nodes."""
     attributes = vars(tree)
     for name in SHRINKAGE:
         attributes.pop(name, None)
@@ -124,5 +121,4 @@ def check_vectors(plan: TreePlan, columns: BinnedColumns, options: GrowthOptions
 
 
 def each_output(classes: Any) -> list[np.ndarray]:
-    """The labels of each output."""
     return classes if isinstance(classes, list) else [classes]

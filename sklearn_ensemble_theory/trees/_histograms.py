@@ -153,7 +153,6 @@ def answered(
 def goes_left(
     column: np.ndarray, code: int | np.ndarray, missing_left: bool, missing: int
 ) -> np.ndarray:
-    """Which codes a split sends to the left."""
     if isinstance(code, np.ndarray):
         return code[np.minimum(column, MISSING)]
     goes: np.ndarray = column <= code

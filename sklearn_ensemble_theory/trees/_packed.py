@@ -190,7 +190,6 @@ class AddedTrees:
 
     @cached_property
     def cuts(self) -> Cuts:
-        """The thresholds of the trees."""
         return Cuts.of(self.trees, self.columns)
 
     @cached_property
@@ -333,7 +332,6 @@ class TreeSums(ABC):
         return X
 
     def _read_some(self, X: Any) -> Any:
-        """A chunk of rows, for `_add`."""
         return self._read(X if self.used is None else self._of_used(X).toarray())
 
     def _read(self, X: np.ndarray) -> np.ndarray:
@@ -478,7 +476,6 @@ class VectorTable:
         self.n_rows = width
 
     def rows_of(self, outputs: np.ndarray) -> np.ndarray:
-        """The rows of the table that hold these vectors."""
         largest = outputs.argmax(axis=1)
         one = outputs[np.arange(len(outputs)), largest] == 1
         is_unit = one & (np.count_nonzero(outputs, axis=1) == 1)

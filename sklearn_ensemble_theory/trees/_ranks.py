@@ -111,7 +111,6 @@ def stored_of(X: Any) -> Stored | None:
 
 
 def take_features(ranks: Columns, features: np.ndarray) -> Columns:
-    """The columns with these indices, in this order."""
     if isinstance(ranks, Keys):
         return Keys(ranks.by_column[features])
     if isinstance(ranks, Stored):

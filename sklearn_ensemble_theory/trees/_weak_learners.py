@@ -239,7 +239,6 @@ class BinnedTreeRounds:
         self._seeds(n * width)
 
     def _seeds(self, n: int) -> list[int]:
-        """The seeds of n trees."""
         seeds: list[int] = self.random_state.randint(MAX_SEED, size=n).tolist()
         return seeds
 

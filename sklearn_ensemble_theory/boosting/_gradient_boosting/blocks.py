@@ -521,7 +521,6 @@ def loss_of_block(state: ScoredBlock, data: BinnedBlock, loss: Loss, move: Score
 
 
 def loss_of_rows(u: np.ndarray, data: BinnedBlock, loss: Loss) -> OfBlocks:
-    """The sum of the weighted losses."""
     value = EmpiricalRisk(loss, data.y, data.weight).value(u) * data.total
     return OfBlocks({data.number: np.array([value])})
 

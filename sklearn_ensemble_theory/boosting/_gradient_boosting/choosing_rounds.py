@@ -47,9 +47,7 @@ class Folds(Protocol):
         """Make so many rounds in each fold."""
         ...
 
-    def models(self, n_rounds: int) -> list[AdditiveModel]:
-        """The models of the first rounds of the folds."""
-        ...
+    def models(self, n_rounds: int) -> list[AdditiveModel]: ...
 
 
 class Fold:
@@ -61,7 +59,6 @@ class Fold:
 
     @property
     def weight(self) -> float:
-        """The weight of its validation rows."""
         rows = self.held_out.rows
         return float(len(rows) if rows.weight is None else rows.weight.sum())
 

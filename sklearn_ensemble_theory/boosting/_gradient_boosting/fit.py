@@ -354,7 +354,6 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
         return self
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
-        """`fit` of a Dask collection."""
         plan = self._plan()
         self._check_chunks(plan)
         of_classes = isinstance(self, ClassifierMixin)
@@ -516,7 +515,6 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
         return Problem(rows, loss, classes)
 
     def _read_validation(self, given: GivenRows, problem: Problem, learner: Any) -> Rows:
-        """The validation rows that the user has given."""
         try:
             X, y = self._validate(given.X, learner=learner, reset=False), given.y
         except (TypeError, ValueError) as error:

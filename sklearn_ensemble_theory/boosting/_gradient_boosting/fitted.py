@@ -79,7 +79,6 @@ class FittedBoosting(PickledInBlocks, ReadsOnce, BaseEstimator, metaclass=ABCMet
         return hasattr(self, "estimators_")
 
     def __len__(self) -> int:
-        """Number of rounds."""
         return len(self.estimators_)
 
     def __getitem__(self, index: int) -> np.ndarray:
@@ -108,14 +107,12 @@ class FittedBoosting(PickledInBlocks, ReadsOnce, BaseEstimator, metaclass=ABCMet
         return self._model().scores_of(self._rows_with(X, offset))
 
     def _staged_scores(self, X, offset=None) -> Iterator[np.ndarray]:
-        """The scores after each round."""
         check_is_fitted(self)
         rows = self._rows_with(X, offset)
         for u in islice(self._model().staged_scores(rows.X), 1, None):
             yield u if rows.offset is None else u + rows.offset
 
     def _rows_with(self, X, offset) -> Rows:
-        """Rows to predict."""
         offset = known_offset(self, X, offset)
         X = self._validate(X, reset=False)
         known = offset_to_predict(self, offset, X, self._has_offset)

@@ -124,7 +124,6 @@ class AdditiveModel:
         return model
 
     def drop_last(self, n_rounds: int) -> None:
-        """Drop the last rounds with their history."""
         for history in (
             self.members,
             self.steps,

@@ -332,7 +332,6 @@ class Resampling:
         return self.problem
 
     def distribution(self, at: Rows, family: str) -> Any:
-        """The distributions of the targets of these rows."""
         problem = self.problem
         check_family(family, LOCATION_SCALE_FAMILIES + MEAN_FAMILIES)
         if problem is not None:

@@ -64,7 +64,6 @@ class ClassSummary:
 
 
 def class_summary(block: Rows) -> ClassSummary:
-    """The summary of one block."""
     check_classification_targets(block.y)
     weight = block.weight
     low, high = (1.0, 1.0) if weight is None else (float(weight.min()), float(weight.max()))

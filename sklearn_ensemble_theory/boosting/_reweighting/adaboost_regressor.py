@@ -121,7 +121,6 @@ class DrawnLearners:
         return fitted_in_units(member, drawn, y[rows], check_input=False, **params)
 
     def predict(self, member: Any) -> np.ndarray:
-        """Its predictions for all rows."""
         if not self.unchecked:
             return numbers_of(member.predict(self.X), member, self.X).astype(np.float64)
         predictions = np.empty(len(self.y))
@@ -367,7 +366,6 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
         return self.estimator is None or super()._takes_sparse()
 
     def _predictions(self, X: Any) -> Iterator[np.ndarray]:
-        """The predictions of each learner."""
         options: dict[str, Any] = {}
         if isinstance(X, np.ndarray) and X.ndim == 2 and is_tree(self.estimator_):
             X, options = np.ascontiguousarray(X, dtype=np.float32), {"check_input": False}

@@ -73,7 +73,6 @@ class AdaBoostPlan:
         return ClassTask(codes, classes, criterion, random_state)
 
     def step(self, task: ClassTask | HammingTask) -> Step:
-        """The coefficient of a round."""
         if self.votes:
             return VotingStep(self.learning_rate, task)
         return ConfidenceStep(self.learning_rate)

@@ -275,7 +275,6 @@ class BinaryVotes(Votes):
     def append(
         self, move: Move, step: float, gain: float, risk: float, details: Any = None
     ) -> None:
-        """Keep a round."""
         self.members.append(move.member)
         self.kinds.append(move.kind)
         self.edges.append(move.edge)

@@ -325,7 +325,6 @@ class ReweightedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, ReadsOnce, Ba
         return hasattr(self, "estimators_")
 
     def _boosted_learner(self) -> Any:
-        """The learner to boost: `estimator`, or the default."""
         return DecisionStumpClassifier() if self.estimator is None else self.estimator
 
     def _data_checks(self) -> dict:
