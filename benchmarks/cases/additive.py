@@ -5,7 +5,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cases import Case, Side, call, fit, held_out_mse, register
+from cases import (
+    Case,
+    Side,
+    call,
+    estimator,
+    fit,
+    friedman1,
+    held_out_error,
+    held_out_mse,
+    register,
+    split,
+    two_classes,
+)
 from cases._additive_data import (
     additive,
     additive_classes,
@@ -223,6 +235,81 @@ for name, n in (("", 100_000), ("-large", 1_000_000)):
         quality_margin=0.0005,
         runs=1,
         by_name=name == "-large",
+    )
+
+# --- few rows: the defaults of both sides ------------------------------------------------------
+
+
+def lightgbm_default(name):
+    def setup(data, threads):
+        import lightgbm
+
+        return getattr(lightgbm, name)(n_jobs=threads, verbose=-1)
+
+    return setup
+
+
+def ten_classes(seed, n, p, n_test):
+    """Normal rows about ten centres in the first half of the features."""
+    rng = np.random.default_rng(seed)
+    centres = np.zeros((10, p))
+    centres[:, : p // 2] = rng.standard_normal((10, p // 2))
+    y = rng.integers(10, size=n + n_test)
+    return split(centres[y] + 1.5 * rng.standard_normal((n + n_test, p)), y, n)
+
+
+for name, ours_, peer, data, noise in (
+    ("regression", "L2BoostingRegressor", "LGBMRegressor", friedman1, 1.0),
+    ("regression-noisy", "L2BoostingRegressor", "LGBMRegressor", friedman1, 8.0),
+    ("classes", "LogitBoostClassifier", "LGBMClassifier", two_classes, 4.0),
+):
+    is_regression = peer == "LGBMRegressor"
+    register(
+        Case(
+            name=f"additive-small-{name}",
+            title=f"defaults for few rows, p = 10, {name.replace('-', ', ')}",
+            data=data,
+            params={"n": 500, "p": 10, "noise": noise, "n_test": 2_000, "threads": 1},
+            quick={"n": (50,)},
+            vary={"n": (50, 500, 2_000)},
+            sides={
+                "ours": estimator("sklearn_ensemble_theory", ours_),
+                "LightGBM": lightgbm_default(peer),
+            },
+            run=fit,
+            quality=held_out_mse if is_regression else held_out_error,
+            metric="test MSE" if is_regression else "test error",
+            seconds_limit=0.5,
+        )
+    )
+
+for name, ours_, peer, data, n, p, judge, metric in (
+    (
+        *("features", "L2BoostingRegressor", "LGBMRegressor", friedman1),
+        *(500, 300, held_out_mse, "test MSE"),
+    ),
+    (
+        *("ten-classes", "LogitBoostClassifier", "LGBMClassifier", ten_classes),
+        *(2_000, 20, held_out_error, "test error"),
+    ),
+):
+    register(
+        Case(
+            name=f"additive-small-{name}",
+            title=f"defaults for few rows, n = {n:,}, p = {p}, {name.replace('-', ' ')}",
+            data=data,
+            params={"n": n, "p": p, "n_test": 2_000, "threads": 1},
+            quick={"n": 200},
+            sides={
+                "ours": imported_before(estimator("sklearn_ensemble_theory", ours_)),
+                "LightGBM": lightgbm_default(peer),
+            },
+            run=fit,
+            quality=judge,
+            metric=metric,
+            limit=1.5,
+            memory_limit=400,
+        )
     )
 
 # --- many rows, many features -----------------------------------------------------------------

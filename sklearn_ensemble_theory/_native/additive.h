@@ -110,6 +110,22 @@ SEVERAL_ROWS static double weighted_squares(
     return sum;
 }
 
+/* The sum of d (w d - 2 s): how a table d that is added changes the sum of squares. */
+SEVERAL_ROWS static double sum_of_changes(
+    const double *restrict d, const double *restrict w, const double *restrict s, ptrdiff_t n)
+{
+    double lane[LANES] = {0}, sum = 0.0;
+    ptrdiff_t i;
+    for (i = 0; i + LANES <= n; i += LANES)
+        for (int l = 0; l < LANES; l++)
+            lane[l] += d[i + l] * (w[i + l] * d[i + l] - 2.0 * s[i + l]);
+    for (; i < n; i++)
+        sum += d[i] * (w[i] * d[i] - 2.0 * s[i]);
+    for (int l = 0; l < LANES; l++)
+        sum += lane[l];
+    return sum;
+}
+
 /* v <- v - b'rows for m rows of n values; four rows at a time, so that v is read and written less. */
 SEVERAL_ROWS static void subtract_rows(
     double *restrict v, const double *restrict rows, const double *restrict b, ptrdiff_t m,

@@ -32,6 +32,7 @@ cdef extern from "additive.h" nogil:
     Py_ssize_t step_and_search_signed(
         double*, const double*, double, Py_ssize_t, Py_ssize_t, const double*, const double*,
         double*)
+    double sum_of_changes(const double*, const double*, const double*, Py_ssize_t)
     double weighted_squares(const double*, const double*, Py_ssize_t)
     void subtract_rows(double*, const double*, const double*, Py_ssize_t, Py_ssize_t)
 
@@ -1569,6 +1570,66 @@ def best_steps(
                     added[x, y] += after
                     sums[x, y] -= weight[x, y] * after
         PyMem_RawFree(cumulated)
+
+
+def change_of_squares(
+    const double[:, ::1] table, const double[:, ::1] weight, const double[:, ::1] sums
+):
+    """How a table that is added changes the sum of squares. O(A B).
+
+    Parameters
+    ----------
+    table : float64 array of shape (A, B)
+    weight, sums : float64 arrays of shape (A, B)
+        The weight of the rows in each cell, and the sums of their residuals.
+    """
+    cdef Py_ssize_t n_rows = table.shape[0], n_columns = table.shape[1]
+    require(weight.shape[0] == sums.shape[0] == n_rows
+            and weight.shape[1] == sums.shape[1] == n_columns)
+    if n_rows * n_columns == 0:
+        return 0.0
+    return sum_of_changes(&table[0, 0], &weight[0, 0], &sums[0, 0], n_rows * n_columns)
+
+
+def largest_gains(
+    const double[:, :, ::1] sums, const double[:, :, ::1] factor, double[::1] gains
+):
+    """The largest square of the sum before a cut in both directions, times its factor. O(N A B).
+
+    Parameters
+    ----------
+    sums : float64 array of shape (N, A, B)
+        Sums in the cells of N tables.
+    factor : float64 array of shape (N, A - 1, B - 1) or (1, A - 1, B - 1)
+        Of each cut.
+    gains : float64 array of shape (N,)
+        The result, at least 0.
+    """
+    cdef Py_ssize_t n_tables = sums.shape[0], n_rows = sums.shape[1], n_columns = sums.shape[2]
+    cdef Py_ssize_t t, x, y, own
+    cdef double total, gain, best
+    cdef double* before
+    require(gains.shape[0] == n_tables and factor.shape[1] + 1 == n_rows
+            and factor.shape[2] + 1 == n_columns
+            and (factor.shape[0] == n_tables or factor.shape[0] == 1))
+    before = <double*>PyMem_RawMalloc(n_columns * sizeof(double))
+    if before == NULL:
+        raise MemoryError
+    with nogil:
+        for t in range(n_tables):
+            own, best = t if factor.shape[0] > 1 else 0, 0.0
+            memset(before, 0, n_columns * sizeof(double))
+            for x in range(n_rows - 1):
+                total = 0.0
+                for y in range(n_columns - 1):
+                    total += sums[t, x, y]
+                    before[y] += total
+                for y in range(n_columns - 1):
+                    gain = before[y] * before[y] * factor[own, x, y]
+                    if gain > best:
+                        best = gain
+            gains[t] = best
+    PyMem_RawFree(before)
 
 
 cdef void cumulate(

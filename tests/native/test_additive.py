@@ -18,8 +18,10 @@ from .loops import (
     add_tables,
     additive,
     boost_stumps,
+    change_of_squares,
     count_cut,
     cumulate_tables,
+    largest_gains,
     scale_cut_products,
     smooth,
     subtract_cells,
@@ -666,6 +668,38 @@ def test_cells_of_a_pair(a_type, b_type):
         {"is_held": (2 * is_held).astype(np.uint8)},
     ]
     refused(sum_cells, arguments, wrongs)
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (1, 1), (30, 31), (0, 3)])
+def test_change_of_squares(shape):
+    rng = np.random.default_rng(0)
+    table, weight, sums = rng.standard_normal((3, *shape))
+    found = change_of_squares(table, weight, sums)
+    assert found == pytest.approx(np.sum(table * (weight * table - 2 * sums)), abs=1e-11)
+    arguments = {"table": table, "weight": weight, "sums": sums}
+    wrongs = [{"weight": np.zeros((5, 5))}, {"sums": np.zeros((4, 4))}, {"sums": None}]
+    refused(change_of_squares, arguments, wrongs)
+
+
+@pytest.mark.parametrize("n_factors", [1, 6])
+@pytest.mark.parametrize("shape", [(4, 5), (1, 5), (5, 1), (2, 2)])
+def test_largest_gains(shape, n_factors):
+    rng = np.random.default_rng(0)
+    sums = rng.standard_normal((6, *shape))
+    factor = rng.random((n_factors, shape[0] - 1, shape[1] - 1)) - 0.1
+    before = sums.cumsum(axis=2).cumsum(axis=1)[:, :-1, :-1]
+    arguments = {"sums": sums, "factor": factor, "gains": np.full(6, np.nan)}
+    largest_gains(**arguments)
+    expected = np.max(before**2 * factor, axis=(1, 2), initial=0.0)
+    np.testing.assert_array_equal(arguments["gains"], expected)
+    wrongs = [
+        {"gains": np.zeros(5)},
+        {"factor": np.zeros((2, shape[0] - 1, shape[1] - 1))},
+        {"factor": np.zeros((6, shape[0], shape[1] - 1))},
+        {"factor": np.zeros((6, shape[0] - 1, shape[1]))},
+        {"sums": np.zeros((6, 0, 0)), "factor": np.zeros((6, 0, 0))},
+    ]
+    refused(largest_gains, arguments, wrongs)
 
 
 @pytest.mark.parametrize("name", ["averaged_steps", "best_steps"])

@@ -68,12 +68,14 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from scipy.linalg import lu_factor, lu_solve
 
 from ..._blocks import Blocks, PassCount, SummedFields
 from ..._native.additive import (
     add_pair_tables,
     averaged_steps,
     best_steps,
+    change_of_squares,
     subtract_cells,
     sum_cells,
 )
@@ -299,11 +301,6 @@ class AdditiveFit:
         column = (z + (g - z_v) @ self.vt) * self.column_unit
         return row, column
 
-    def rest(self, sums: np.ndarray) -> np.ndarray:
-        """The weighted sums of the target minus its additive fit."""
-        row, column = self(sums)
-        return sums - self.weight * (row[..., :, None] + column[..., None, :])
-
 
 def additive_rest(sums: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """The weighted sums (..., A, B) of targets minus their additive fits.
@@ -312,20 +309,42 @@ def additive_rest(sums: np.ndarray, weight: np.ndarray) -> np.ndarray:
     are solved for the functions of the row, those of the column eliminated. A little is added to
     their diagonal: constants, by which a fit is not unique, cancel in the sum of both.
     """
+    matrix, shares, of_column = _normal_equations(weight)
+    own = matrix.shape[-1]
+    y, z = sums.sum(axis=-1), sums.sum(axis=-2)
+    target = y - (shares @ z[..., None])[..., 0]
+    if weight.ndim == 2:
+        f = np.linalg.solve(matrix, target.reshape(-1, own).T).T.reshape(target.shape)
+    else:
+        f = np.linalg.solve(matrix, target[..., None])[..., 0]
+    g = (z - (np.swapaxes(weight, -1, -2) @ f[..., None])[..., 0]) * of_column
+    return sums - weight * (f[..., :, None] + g[..., None, :])
+
+
+class AdditiveRest:
+    """`additive_rest` of one target after another, with the same weights (A, B)."""
+
+    def __init__(self, weight: np.ndarray) -> None:
+        self.weight = weight
+        matrix, self.shares, self.of_column = _normal_equations(weight)
+        self.factors = lu_factor(matrix, check_finite=False)
+
+    def __call__(self, sums: np.ndarray) -> np.ndarray:
+        y, z = sums.sum(axis=1), sums.sum(axis=0)
+        f = lu_solve(self.factors, y - self.shares @ z, check_finite=False)
+        g = (z - f @ self.weight) * self.of_column
+        return sums - self.weight * (f[:, None] + g)
+
+
+def _normal_equations(weight):
+    """Those of the functions of the row, and what eliminates the functions of the column."""
     rows, columns = weight.sum(axis=-1), weight.sum(axis=-2)
     of_column = np.where(columns > 0, 1 / np.where(columns > 0, columns, 1.0), 0.0)
     shares = weight * of_column[..., None, :]
     matrix = -shares @ np.swapaxes(weight, -1, -2)
     own = np.arange(rows.shape[-1])
     matrix[..., own, own] += np.where(rows > 0, (1 + _RIDGE) * rows, 1.0)
-    y, z = sums.sum(axis=-1), sums.sum(axis=-2)
-    target = y - (shares @ z[..., None])[..., 0]
-    if weight.ndim == 2:
-        f = np.linalg.solve(matrix, target.reshape(-1, len(own)).T).T.reshape(target.shape)
-    else:
-        f = np.linalg.solve(matrix, target[..., None])[..., 0]
-    g = (z - (np.swapaxes(weight, -1, -2) @ f[..., None])[..., 0]) * of_column
-    return sums - weight * (f[..., :, None] + g[..., None, :])
+    return matrix, shares, of_column
 
 
 def _units(weight):
@@ -506,7 +525,7 @@ class _Member:
         self.squares = rows.squares
         self.weights: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self.inverses: dict[int, np.ndarray] = {}
-        self.additive: dict[int, AdditiveFit] = {}
+        self.additive: dict[int, AdditiveRest] = {}
         self.visited: int | None = None
         self.current: tuple[np.ndarray, ...] = ()  # sums of the residuals in its cells
 
@@ -517,9 +536,9 @@ class _Member:
             self.current, self.visited = self.rows.sums(t), t
         if t not in self.weights:
             self.weights[t] = self.rows.weights(t)
-            self.additive[t] = AdditiveFit(self.weights[t][0])
+            self.additive[t] = AdditiveRest(self.weights[t][0])
         weight = self.weights[t][0]
-        target = self.additive[t].rest(self.current[0])  # without what main effects explain
+        target = self.additive[t](self.current[0])  # without what main effects explain
         unordered = self.bins.unordered[list(self.pairs[t])]
         if unordered.any():
             # The order changes from visit to visit, and the quadrants with it.
@@ -535,7 +554,7 @@ class _Member:
         table[order] = added
         # |r - D|^2 - |r|^2 of training and held-out rows, from the sums in the cells.
         changes = [
-            np.sum(table * (of_weight * table - 2 * of_sums))
+            change_of_squares(table, of_weight, of_sums)
             for of_weight, of_sums in zip(self.weights[t], self.current)
         ]
         return table, np.array(changes)

@@ -43,6 +43,7 @@ from sklearn.utils import check_random_state
 
 from ..._blocks import Blocks, PassCount
 from ..._compat import increasing_by_pooling
+from ..._native.additive import largest_gains
 from ..._rows import MemoryRows
 from .additive_plan import AllowedTerms
 from .pair_rounds import (
@@ -237,18 +238,18 @@ def interaction_gains(
     """
     pure = additive_rest(sums, weight)
 
-    def largest(pure, weight):
-        inverse = inverse_weights(weight, _MIN_SHARE).sum(axis=0)
-        first = pure.cumsum(axis=-1).cumsum(axis=-2)[..., :-1, :-1]
-        return np.max(first**2 * inverse, axis=(-2, -1), initial=0.0)
-
     if any(unordered):
         rows, columns = ordered_bins(pure, weight, unordered)
         order = rows[..., :, None] * weight.shape[1] + columns[..., None, :]
         flat = pure.reshape(*pure.shape[:-2], -1), order.reshape(*order.shape[:-2], -1)
         pure = np.take_along_axis(*flat, axis=-1).reshape(pure.shape)
         weight = weight.ravel()[order]
-    return largest(pure, weight)
+    factor = inverse_weights(weight, _MIN_SHARE).sum(axis=0)
+    n_tables, n_weights = (int(np.prod(each.shape[:-2])) for each in (pure, weight))
+    tables = np.ascontiguousarray(pure).reshape(n_tables, *pure.shape[-2:])
+    gains = np.empty(n_tables)
+    largest_gains(tables, factor.reshape(n_weights, *factor.shape[-2:]), gains)
+    return gains.reshape(pure.shape[:-2])
 
 
 def _p_values(gains, null, sample, n_pairs):

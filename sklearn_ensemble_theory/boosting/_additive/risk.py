@@ -589,6 +589,7 @@ class NewtonLoss(ABC):
             self._read(models)
             self.loss = self.loss.sized(float(self._losses()[0][0]))
             self._read(models)
+            self._derive()
             _, total = self._change(0)
             if not np.isfinite([total, *self._losses()[0]]).all():
                 raise ValueError(
@@ -626,6 +627,7 @@ class NewtonLoss(ABC):
         """
         self.n_refreshes += 1
         self._read(models)
+        self._derive()
         fitted_losses, losses = self._losses()
         # Products of cuts are counted again where the weights have changed too much.
         for score, known in enumerate(self.known):
@@ -704,6 +706,10 @@ class NewtonLoss(ABC):
     @abstractmethod
     def _read(self, models: Sequence[TableModel]) -> None:
         """Compute what the other methods need of the models at the rows."""
+
+    @abstractmethod
+    def _derive(self) -> None:
+        """Compute derivatives there, which the losses do not need."""
 
     @abstractmethod
     def _change(self, score: int) -> tuple[float, float]:
@@ -827,6 +833,8 @@ class NewtonLossOfRows(NewtonLoss):
                     if change is not None:
                         self.is_rounded |= not np.abs(change).max() <= _FAR * self.unit
             self.scored[number] = model.copy()
+
+    def _derive(self):
         y = self.rows.y
         each = [self.loss.derivatives(y, u, k == 0) for k, u in enumerate(self.scores)]
         self.residuals, self.curvatures = [residual for residual, _ in each], each[0][1]
@@ -979,6 +987,9 @@ class NewtonLossOfBlocks(NewtonLoss):
         self.passes.n += 1
         known = [None if each is None else each.at for each in self.known]
         self.found = self.blocks.sum(_gradient_sums, self.loss, models, known, self.pairs)
+
+    def _derive(self):
+        """One pass has summed everything."""
 
     def _change(self, score):
         return self.found.change[score], self.found.total[score]

@@ -100,9 +100,9 @@ class SmoothingCandidates:
         has_cuts = free & (n_used > 0)
         ordered = np.flatnonzero(has_cuts & ~layout.categorical)
         categorical = np.flatnonzero(has_cuts & layout.categorical)
-        jumps = [k for k in np.asarray(jumps, dtype=np.intp) if free[layout.feature[k]]]
+        jumps = np.asarray(jumps, dtype=np.intp)
         of_valid = layout.offsets[1:][layout.missing & ~layout.categorical] - 1
-        single = np.concatenate([np.array(jumps, dtype=np.intp), of_valid])
+        single = np.concatenate([jumps[free[layout.feature[jumps]]], of_valid])
         starts = layout.offsets[:-1]
         self.starts = np.concatenate([starts[ordered], single, starts[categorical]])
         ends = np.concatenate([stops[ordered], single + 1, stops[categorical]])
@@ -110,8 +110,8 @@ class SmoothingCandidates:
         self.widths = ends - self.starts
         self.offsets = np.concatenate([[0], np.cumsum(self.widths)])
         one = np.concatenate([1 / n_used[ordered], np.ones(len(single))])
-        widths = self.widths[: len(one)]
-        gains, rates = [np.repeat(one, widths)], [np.repeat(one, widths)]
+        gains = [np.repeat(one, self.widths[: len(one)])]
+        rates = gains.copy()
         for j in categorical:
             # Means are shrunk as those of groups of which the average one has as much weight as
             # the prior: a category of that weight moves half as far as one of great weight.

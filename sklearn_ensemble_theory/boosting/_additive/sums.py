@@ -62,7 +62,7 @@ _BLOCK_ROWS = 2**15
 # Rough costs, in nanoseconds, that decide between counting a cut and counting its feature: for each
 # row and other feature of either, for each product of two cuts in a fold (counted and scaled), and
 # for the calls that count a cut.
-_ROW_OF_CUT, _ROW_OF_TABLE, _CELL, _CALLS = 0.5, 0.5, 3, 2e4
+_ROW_OF_CUT, _ROW_OF_TABLE, _CELL, _CALLS = 0.5, 0.5, 8, 2e4
 
 # Of codes, targets, weights or None, and folds or None, each of n rows.
 RowsInBins = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]
