@@ -1,5 +1,6 @@
 """Sums over rows in bins: by blocks, against their definition; when they are counted."""
 
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -169,7 +170,10 @@ def test_little_memory_makes_the_same_model(n_estimators, cuts_kept, counted):
         rounds, learning_rate=0.1, max_bins=16, smoothing_rounds=0, interactions=0
     )
     ample = clone(model).fit(X, y)
-    assert len(counted) == len(set(counted)) <= 6
+    # A cut of few rows is counted once for each model, and a whole feature once for all of them.
+    times = Counter(counted)
+    assert max(times.values()) <= (1 if n_estimators == 500 else 4)
+    assert all(times[group] == 1 for group in times if group >= 90)
     once = len(counted)
     copies = 2 if n_estimators == 500 else 3 + 1 + 2 * 3
     with config_context(working_memory=(cuts_kept + 0.5) * copies * 90 * 8 / 2**20):

@@ -68,7 +68,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
+from scipy.linalg.lapack import dgetrf, dgetrs
 
 from ..._blocks import Blocks, PassCount, SummedFields
 from ..._native.additive import (
@@ -327,11 +327,12 @@ class AdditiveRest:
     def __init__(self, weight: np.ndarray) -> None:
         self.weight = weight
         matrix, self.shares, self.of_column = _normal_equations(weight)
-        self.factors = lu_factor(matrix, check_finite=False)
+        # LAPACK itself: what SciPy does about its calls would take longer than these.
+        *self.factors, _ = dgetrf(matrix)
 
     def __call__(self, sums: np.ndarray) -> np.ndarray:
         y, z = sums.sum(axis=1), sums.sum(axis=0)
-        f = lu_solve(self.factors, y - self.shares @ z, check_finite=False)
+        f, _ = dgetrs(*self.factors, y - self.shares @ z)
         g = (z - f @ self.weight) * self.of_column
         return sums - self.weight * (f[:, None] + g)
 
@@ -528,17 +529,20 @@ class _Member:
         self.additive: dict[int, AdditiveRest] = {}
         self.visited: int | None = None
         self.current: tuple[np.ndarray, ...] = ()  # sums of the residuals in its cells
+        self.target: np.ndarray | None = None  # those without what main effects explain
 
     def proposal(self, visit: Visit) -> tuple[np.ndarray, np.ndarray]:
         """Tell what the steps of a visit, not yet made, would add to the table and squares."""
         t = visit.pair
         if self.visited != t:
-            self.current, self.visited = self.rows.sums(t), t
+            self.current, self.visited, self.target = self.rows.sums(t), t, None
         if t not in self.weights:
             self.weights[t] = self.rows.weights(t)
             self.additive[t] = AdditiveRest(self.weights[t][0])
         weight = self.weights[t][0]
-        target = self.additive[t](self.current[0])  # without what main effects explain
+        if self.target is None:
+            self.target = self.additive[t](self.current[0])
+        target = self.target
         unordered = self.bins.unordered[list(self.pairs[t])]
         if unordered.any():
             # The order changes from visit to visit, and the quadrants with it.
@@ -563,6 +567,7 @@ class _Member:
         """Make the steps; the rows follow when another pair is visited."""
         self.squares = self.squares + changes
         self.current = tuple(s - w * table for s, w in zip(self.current, self.weights[t]))
+        self.target = None
         self.rows.subtract(t, table)
 
     def forget(self, t: int) -> None:

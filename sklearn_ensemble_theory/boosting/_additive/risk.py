@@ -778,6 +778,7 @@ class NewtonLossOfRows(NewtonLoss):
         self.scored: list = []  # the models of these scores
         self.residuals: list = []  # negative gradients of each model
         self.curvatures = np.empty((0, 0))  # of the first model
+        self.known_losses: tuple[np.ndarray, np.ndarray] | None = None  # with these scores
 
     def given(self, pairs: PairTerms | None) -> "NewtonLossOfRows":
         return NewtonLossOfRows(self.rows, self.loss, self.max_cuts, pairs)
@@ -809,6 +810,7 @@ class NewtonLossOfRows(NewtonLoss):
         if self.is_rounded:
             self.scores, self.is_rounded = [], False
         if not self.scores:
+            self.known_losses = None
             self.scores = [np.tile(m.intercepts, (len(codes), 1)) for m in models]
             for number, scores in enumerate(self.scores):
                 if self.rows.offset is not None:
@@ -822,12 +824,16 @@ class NewtonLossOfRows(NewtonLoss):
             for score in range(self.n_scores):
                 if before is not None:
                     shift = model.intercepts[score] - before.intercepts[score]
-                    scores[:, score] += shift
+                    if shift != 0:
+                        scores[:, score] += shift
+                        self.known_losses = None
                     self.is_rounded |= not abs(shift) <= _FAR * self.unit
                 own = model.tables[score]
                 known = [None] * len(own) if before is None else before.tables[score]
                 changes = [_change_of(table, old) for table, old in zip(own, known)]
-                add_tables_of_rows(codes, changes, scores[:, score])
+                if any(change is not None for change in changes):
+                    add_tables_of_rows(codes, changes, scores[:, score])
+                    self.known_losses = None
                 # Of scores that have been far away few digits are left.
                 for change in changes:
                     if change is not None:
@@ -873,6 +879,8 @@ class NewtonLossOfRows(NewtonLoss):
         )
 
     def _losses(self):
+        if self.known_losses is not None:
+            return self.known_losses
         rows, found = self.rows, np.empty((2, len(self.scores)))
         for number, (scores, fold) in enumerate(zip(self.scores, self.held_out)):
             loss = self.weight * self.loss.values(rows.y, scores)
@@ -881,7 +889,8 @@ class NewtonLossOfRows(NewtonLoss):
             else:
                 by_fold = np.bincount(rows.folds, loss, rows.n_groups)
                 found[:, number] = _in_and_out(by_fold, self.group_weight, fold)
-        return found[0], found[1]
+        self.known_losses = found[0], found[1]
+        return self.known_losses
 
 
 def _change_of(table: np.ndarray | None, before: np.ndarray | None) -> np.ndarray | None:
@@ -890,7 +899,8 @@ def _change_of(table: np.ndarray | None, before: np.ndarray | None) -> np.ndarra
         return None
     if table is None or before is None:
         return table if before is None else -before
-    return table - before
+    change = table - before
+    return change if change.any() else None
 
 
 # --- rows in blocks -------------------------------------------------------------------------------

@@ -809,10 +809,10 @@ def run_phase(
         of_held[~np.isfinite(of_held)] = np.inf  # beyond the range of floats
         cuts = [[state.cuts.without_products() for state in own] for own in stage.states]
         paths = [[each.path for each in own] for own in rounds]
-        segment = Segment(stage.models, cuts, paths, count)
+        segment, moved_models = Segment(stage.models, cuts, paths, count), None
         if risk.is_rough or not (risk.is_quadratic or moved <= SAFE_MOVE * risk.unit):
             first = np.minimum(4 * shares, 1.0)
-            segment, shares, after = _lowering(segment, risk, models, stage, first)
+            segment, shares, after, moved_models = _lowering(segment, risk, models, stage, first)
             exhausted = exhausted or bool(shares[0] < NO_SHARE)
             # What the quadratic says of the whole steps is not true of a share of them.
             for number, losses in enumerate((of_train, *of_held.T)):
@@ -829,7 +829,7 @@ def run_phase(
         held.append(of_held if keep_last else of_held[:-1])
         done += count
         segments.append(segment)
-        models = segment.models_after(count)
+        models = segment.models_after(count) if moved_models is None else moved_models
         ends_here = done == max_rounds and count > 0 and not exhausted
         if whole_stages and ends_here and not risk.is_quadratic:
             _, losses = cast(Any, risk).losses(models)
@@ -934,7 +934,7 @@ def _moved(own):
 
 def _lowering(
     segment: Segment, risk: Any, before: list[TableModel], stage: Stage, first: np.ndarray
-) -> tuple[Segment, np.ndarray, np.ndarray]:
+) -> tuple[Segment, np.ndarray, np.ndarray, list[TableModel]]:
     """The segment with the share of the steps of each model that does not raise its own loss.
 
     A stage of one round may go far beyond the limit: where curvatures are small, and the quadratic
@@ -942,7 +942,7 @@ def _lowering(
     model, and may be far too small for them.
 
     `first` are the shares that are tried first, which follow those of the stage before. Returns
-    also the shares, and the losses afterwards, as in `Stage`.
+    also the shares, the losses afterwards, as in `Stage`, and the models.
     """
     models, paths, shares = segment.models, segment.paths, first.copy()
     known = stage.fitted_losses
@@ -963,12 +963,13 @@ def _lowering(
                 paths=[[path.times(share) for path in own] for own, share in zip(paths, shares)],
             )
         with np.errstate(over="ignore", invalid="ignore"):  # wherever the steps lead
-            fitted, losses = risk.losses(segment.models_after(segment.n_rounds))
+            after = segment.models_after(segment.n_rounds)
+            fitted, losses = risk.losses(after)
         above = ~(fitted <= most)
         if halvings == MOST_HALVINGS or not above.any():
             break
         shares[above] *= 0.5
-    return segment, shares, losses
+    return segment, shares, losses, after
 
 
 def _cumulated(own, name, count):
