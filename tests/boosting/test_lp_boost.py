@@ -5,9 +5,12 @@ import warnings
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_ensemble_theory import DecisionStumpClassifier, LPBoostClassifier
+from sklearn_ensemble_theory.boosting._reweighting import lp_simplex
+from sklearn_ensemble_theory.boosting._reweighting.lp_simplex import EdgeProgramme, by_highs
 
 
 def drawn(seed, n=60):
@@ -125,3 +128,60 @@ def test_nothing_to_boost():
         == -1
     )
     np.testing.assert_array_equal(model.predict(X), model.predict(X[:1])[0])
+
+
+def programmes(kind, seed, n=60, n_members=25):
+    """Votes of members one after the other, with the groups of rows that they treat alike."""
+    rng = np.random.default_rng(seed)
+    weight = rng.integers(1, 5, n) * np.ones(n)
+    if kind == "equal weights":
+        weight[:] = 1.0
+    elif kind == "unequal weights":
+        weight = np.exp(3 * rng.standard_normal(n))
+    weight /= weight.sum()
+    group, A = np.zeros(n, dtype=int), np.empty((0, 1))
+    for t in range(n_members):
+        votes = np.where(rng.random(n) < 0.55, 1, -1)
+        if kind == "few patterns":
+            votes = np.where(rng.random(4) < 0.5, 1, -1)[np.arange(n) % 4]
+        elif kind == "copies" and t % 3 == 2:
+            votes = np.where(A[-1] > 0, 1, -1)[group]
+        code = 2 * group + (votes > 0)
+        kept, group = np.unique(code, return_inverse=True)
+        A = np.vstack([A[:, kept // 2], 2.0 * (kept % 2) - 1.0])
+        yield kept // 2, 2.0 * (kept % 2) - 1.0, np.bincount(group, weight), A
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("nu", [1e-300, 0.05, 0.5, 0.9, 1 - 1e-12])
+@pytest.mark.parametrize(
+    "kind", ["equal weights", "counts", "unequal weights", "few patterns", "copies"]
+)
+def test_pivots_from_the_last_solution(kind, nu, seed, monkeypatch):
+    """The programme after each member, against HiGHS from nothing and the bound of duality."""
+    monkeypatch.setattr(lp_simplex, "by_highs", None)  # no basis is spoilt by rounding
+    programme = EdgeProgramme()
+    for parent, votes, weight, A in programmes(kind, seed):
+        cap = weight / nu
+        found = programme.add(parent, votes, cap)
+        expected = by_highs(A, np.minimum(cap, 1.0))
+        assert found.edge == pytest.approx(expected.edge, abs=1e-7)  # HiGHS's own tolerance
+        # Weights and coefficients are feasible, and no more than rounding is between their bounds.
+        assert found.mass.sum() == pytest.approx(1.0, abs=1e-12)
+        assert (found.mass >= 0).all()
+        assert (found.mass <= np.minimum(cap, 1.0) + 1e-9).all()
+        assert found.alphas.sum() == pytest.approx(1.0)
+        assert (found.alphas >= 0).all()
+        assert found.edge == pytest.approx((A @ found.mass).max(), abs=1e-12)
+        margins = found.alphas @ A
+        soft = soft_margin_of(margins, 1.0, weight, nu)
+        assert found.edge - 1e-9 <= soft <= found.edge + 1e-9
+        assert lp_simplex.soft_margin(margins, cap) == pytest.approx(soft, abs=1e-11)
+
+
+def test_a_basis_that_rounding_spoils_is_left(monkeypatch):
+    X, y = make_classification(100, 5, flip_y=0.2, random_state=0)
+    model = LPBoostClassifier(nu=0.6, n_estimators=20).fit(X, y)
+    monkeypatch.setattr(lp_simplex, "MOST_PIVOTS", 0)
+    slow = LPBoostClassifier(nu=0.6, n_estimators=20).fit(X, y)
+    assert slow.soft_margin_ == pytest.approx(model.soft_margin_, abs=1e-6)

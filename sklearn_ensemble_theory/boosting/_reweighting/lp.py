@@ -5,7 +5,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import linprog
 
 from sklearn_ensemble_theory._compat import Interval
 from sklearn_ensemble_theory._documentation import documented
@@ -23,6 +22,7 @@ from .binary_rounds import (
     VotesWithEdge,
     by_class,
 )
+from .lp_simplex import EdgeProgramme
 from .votes import TEXTS
 
 
@@ -33,7 +33,7 @@ class SoftMargin(Step):
         super().__init__()
         # The margin of a member without an edge, which is kept alone where no round is made.
         self.cap, self.tol, self.dual, self.margin = weight / nu, tol, weight, 1 - min(1 / nu, 2.0)
-        self.group, self.margins = np.zeros(len(weight), dtype=np.int32), np.empty((0, 1))
+        self.group, self.programme = np.zeros(len(weight), dtype=np.int32), EdgeProgramme()
 
     def at(self, u: np.ndarray) -> RiskState:
         return RiskState(-self.margin, np.broadcast_to(1.0, len(u)), self.dual)
@@ -48,22 +48,12 @@ class SoftMargin(Step):
         code = 2 * self.group + (psi > 0)
         kept = np.flatnonzero(np.bincount(code))
         self.group = np.searchsorted(kept, code).astype(np.int32)
-        self.margins = np.vstack([self.margins[:, kept // 2], 2.0 * (kept % 2) - 1.0])
         cap = np.bincount(self.group, self.cap)
-        # The least upper bound of all edges, over weights of sum 1 below their caps.
-        bound, sum_of_weights = np.append(0.0 * cap, 1.0), np.append(np.ones(len(cap)), 0.0)
-        edges = np.column_stack([self.margins, -np.ones(t + 1)])
-        limits = np.column_stack([np.append(0.0 * cap, -np.inf), np.append(cap, np.inf)])
-        # A third of HiGHS's time goes into presolving, which finds nothing to leave out.
-        programme = bound, edges, np.zeros(t + 1), [sum_of_weights], [1.0], limits
-        found = linprog(*programme, method="highs-ds", options={"presolve": False})
-        if found.x is None:
-            raise ValueError(f"nu: the linear programme has not been solved. {found.message}")
-        self.margin, mass = found.fun, np.clip(found.x[:-1], 0.0, cap)
-        self.dual = self.cap * (mass / cap)[self.group]
+        found = self.programme.add(kept // 2, 2.0 * (kept % 2) - 1.0, cap)
+        self.margin = found.edge
+        self.dual = self.cap * (found.mass / cap)[self.group]
         self.dual /= self.dual.sum()
-        alphas = np.maximum(-found.ineqlin.marginals, 0.0)
-        return StepResult(alphas[-1], alphas / alphas.sum())
+        return StepResult(found.alphas[-1], found.alphas)
 
 
 @dataclass(frozen=True, kw_only=True)
