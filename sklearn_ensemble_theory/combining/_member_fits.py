@@ -348,7 +348,13 @@ def fit_members(
     known_rows = np.all(
         [np.isfinite(found[j].reshape(len(held), -1)).all(axis=1) for j in own], axis=0
     )
-    return fitted, held_out if known_rows.all() else held_out.part(np.flatnonzero(known_rows))
+    if not known_rows.all():
+        held_out = held_out.part(np.flatnonzero(known_rows))
+    if plan.outputs.classes is not None:
+        for j in own:
+            if members[j].method == "predict":
+                held_out.predictions[j] = held_out.predictions[j].astype(np.intp)
+    return fitted, held_out
 
 
 def _own_held_out(plan: MembersPlan, problem: MembersProblem) -> dict[int, tuple[Any, np.ndarray]]:
@@ -356,17 +362,35 @@ def _own_held_out(plan: MembersPlan, problem: MembersProblem) -> dict[int, tuple
     rows, splits = problem.rows, list(problem.splits)
     if not plan.by_own or len(splits) < 2 or not are_folds(splits, len(rows.y)):
         return {}
-    expected = "predict" if plan.outputs.classes is None else "predict_proba"
+    classes = plan.outputs.classes
+    methods = {"predict"} if classes is None else {"predict_proba"}
+    if isinstance(classes, np.ndarray):
+        methods |= {"predict"}  # the classes of the largest probabilities
     asked = [
         j
         for j, each in enumerate(plan.members)
-        if each.method == expected and isinstance(each.learner, HoldsOutRows)
+        if each.method in methods and isinstance(each.learner, HoldsOutRows)
     ]
     tasks = [
         delayed(_fit_once)(plan.members[j], rows.X, rows.y, splits, plan.copies) for j in asked
     ]
     found = zip(asked, Parallel(n_jobs=plan.n_jobs, verbose=plan.verbose)(tasks))
-    return {j: (model, values) for j, (model, values) in found if values is not None}
+    return {
+        j: (
+            model,
+            voted(values)
+            if classes is not None and plan.members[j].method == "predict"
+            else values,
+        )
+        for j, (model, values) in found
+        if values is not None
+    }
+
+
+def voted(P: np.ndarray) -> np.ndarray:
+    """The positions of the classes of the largest probabilities, NaN where these are unknown."""
+    is_known = np.isfinite(P).all(axis=1)
+    return np.where(is_known, np.where(is_known[:, None], P, 0.0).argmax(axis=1), np.nan)
 
 
 def _fit_once(

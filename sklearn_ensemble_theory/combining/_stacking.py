@@ -144,15 +144,6 @@ STACKING_TEXTS = {
             the rows of the other splits: as many further fits of the final estimator, or of the
             weights, as there are splits. None keeps nothing.
         """,
-    "reuse_fits": """
-        reuse_fits : bool, default=False
-            Whether members whose one fit tells what they predict for rows that they have not seen
-            are asked for it, in the place of a fit for each split: forests and bagging (out of
-            bag), bagged neighbours (without each row), and boosting and additive models by the
-            models of their folds, which become those of `cv`. It needs at least two splits that are
-            folds: no row is held out twice, and each split trains on all rows that it does not hold
-            out.
-        """,
     "attributes": """
         estimators_ : list of estimators
             The members fitted to all rows.

@@ -87,6 +87,7 @@ CONSTRAINTS: dict[str, list] = {
     "n_jobs": [None, Integral],
     "verbose": ["verbose"],
     "held_out": ["cv_object", StrOptions({"prefit"})],
+    "reuse_fits": ["boolean"],
 }
 
 VOTING_TEXTS = {
@@ -105,8 +106,9 @@ VOTING_TEXTS = {
         """,
     "held_out": """
             An int, a splitter or an iterable are splits by which `fit` also predicts held-out rows:
-            as many further fits of each member as there are splits. "prefit" takes the members as
-            they are, and the rows of `fit` are new to them. None keeps nothing.
+            as many further fits of each member as there are splits, without `reuse_fits`. "prefit"
+            takes the members as they are, and the rows of `fit` are new to them. None keeps
+            nothing.
         """,
     "attributes": """
         named_estimators_ : :class:`~sklearn.utils.Bunch`
@@ -165,6 +167,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
     n_jobs: int | None
     verbose: bool
     held_out: Any
+    reuse_fits: bool
 
     _parameter_constraints: dict = CONSTRAINTS
 
@@ -255,6 +258,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
             needs_held_out,
             share=needs_held_out,
         )
+        plan = replace(plan, by_own=self.reuse_fits)
         if self.verbose and not needs_held_out:
             told = [
                 replace(each, message=("Voting", f"({k} of {len(pairs)}) Processing {each.name}"))
@@ -447,6 +451,8 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         by default.
         %(held_out)s
 
+    %(reuse_fits)s
+
     Attributes
     ----------
     estimators_ : list of classifiers
@@ -535,6 +541,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         verbose: bool = False,
         ties: Literal["first", "last"] = "first",
         held_out: CVLike | Literal["prefit"] | None = None,
+        reuse_fits: bool = False,
     ) -> None:
         self.estimators = estimators
         self.voting = voting
@@ -544,6 +551,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         self.verbose = verbose
         self.ties = ties
         self.held_out = held_out
+        self.reuse_fits = reuse_fits
 
     def _is_soft(self) -> bool:
         if self.voting == "hard":
@@ -852,6 +860,8 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         Whether `predict_interval` is possible.
         %(held_out)s
 
+    %(reuse_fits)s
+
     Attributes
     ----------
     estimators_ : list of regressors
@@ -898,12 +908,14 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         n_jobs: int | None = None,
         verbose: bool = False,
         held_out: CVLike | Literal["prefit"] | None = None,
+        reuse_fits: bool = False,
     ) -> None:
         self.estimators = estimators
         self.weights = weights
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.held_out = held_out
+        self.reuse_fits = reuse_fits
 
     @finite_predictions
     def predict(self, X: MatrixLike) -> np.ndarray:

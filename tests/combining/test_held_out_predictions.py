@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit, cross_val_predict
 from sklearn.tree import DecisionTreeRegressor
 
@@ -23,6 +23,8 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
     StackingClassifier,
     StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
 )
 from sklearn_ensemble_theory.boosting import CVRounds
 
@@ -258,3 +260,55 @@ def test_rows_that_every_tree_has_seen_are_left_out():
     assert 0 < np.isnan(own).sum() < len(y)
     np.testing.assert_array_equal(stack.held_out_.rows, np.flatnonzero(~np.isnan(own)))
     assert np.isfinite(stack.predict(X)).all()
+
+
+# --- votes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("voting", ["hard", "soft"])
+def test_a_vote_learns_its_weights_from_members_that_are_fitted_once(voting):
+    X, y, splits = table(True)
+    members = [
+        ("forest", RandomForestClassifier(30, random_state=0)),
+        ("boosting", GradientBoostingClassifier(n_estimators=ROUNDS, random_state=0)),
+        ("neighbors", BaggedNearestNeighborsClassifier(max_samples=12)),
+        ("linear", LogisticRegression(max_iter=1000)),
+    ]
+    labels = np.array(["a", "b", "c"])[y]
+    vote = VotingClassifier(
+        members, voting=voting, weights="tandem", held_out=splits, reuse_fits=True
+    ).fit(X, labels)
+    for (name, learner), found in zip(members, vote.held_out_.predictions):
+        if name == "linear":
+            P = cross_val_predict(learner, X, y, cv=splits, method="predict_proba")
+        else:
+            P = clone(learner).__held_out_predictions__(X, y, splits)
+        np.testing.assert_allclose(found, P if voting == "soft" else P.argmax(axis=1))
+    # The weights are those of votes whose members are fitted and predict these values.
+    again = clone(vote).set_params(reuse_fits=False).fit(X, labels)
+    assert np.abs(vote.weights_ - again.weights_).max() < 0.5
+    assert vote.weights_.sum() == pytest.approx(1)
+    np.testing.assert_array_equal(vote.estimators_[0].predict(X), again.estimators_[0].predict(X))
+
+
+def test_a_vote_of_numbers_fits_a_forest_once():
+    X, y, splits = table(False)
+    members = [("forest", Counted(40, random_state=0)), ("line", LinearRegression())]
+    Counted.fits = 0
+    vote = VotingRegressor(members, held_out=splits, reuse_fits=True).fit(X, y)
+    assert Counted.fits == 1
+    own = clone(members[0][1]).__held_out_predictions__(X, y, splits)
+    np.testing.assert_allclose(vote.held_out_.predictions[0], own)
+    ends = vote.predict_interval(X)
+    inside = ((ends[:, 0] <= y) & (y <= ends[:, 1])).mean()
+    assert 0.85 < inside <= 1
+
+
+def test_a_stack_of_labels_that_some_trees_have_all_seen():
+    X, y, _ = table(True)
+    members = [("forest", RandomForestClassifier(2, random_state=0))]
+    stack = StackingClassifier(members, stack_method="predict", reuse_fits=True, cv=4).fit(X, y)
+    assert stack.score(X, y) > 0.8
+    vote = VotingClassifier(members, held_out=4, reuse_fits=True).fit(X, y)
+    assert vote.held_out_.predictions[0].dtype.kind == "i"
+    assert 0 < len(vote.held_out_.rows) < len(y)
