@@ -1007,16 +1007,14 @@ class BaggingRegressor(BaggedRegressor, AnyLearner):
     n_estimators : int, "pac", PACMembers or callable, default=10
         %(n_estimators)s
     %(bagging_parameters)s
-    max_bins : int, "auto" or None, default="auto"
-        %(bagging_bins)s
+    %(bagging_bins)s
 
     Attributes
     ----------
     %(members)s
     %(importances)s
     %(n_outputs)s
-    %(n_features_in_)s
-    %(feature_names_in_)s
+    %(names_in_fit)s
     %(oob_attributes)s
     %(oob_prediction)s
 
@@ -1116,16 +1114,13 @@ class BaggingClassifier(BaggedClassifier, AnyLearner):
     n_estimators : int, "pac", PACMembers or callable, default=10
         %(n_estimators)s
     %(bagging_parameters)s
-    voting : {"soft", "hard"}, default="soft"
-        %(voting)s
-    max_bins : int, "auto" or None, default="auto"
-        %(bagging_bins)s
+    %(voting)s
+    %(bagging_bins)s
     class_weight : dict, list of dict, "balanced" or None, default=None
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
         "balanced" for weights that give all classes the same total. For several columns of y a list
         of a dict for each; their weights are multiplied.
-    ties : {"first", "last"}, default="first"
-        %(ties)s
+    %(ties)s
 
     Attributes
     ----------
@@ -1133,8 +1128,7 @@ class BaggingClassifier(BaggedClassifier, AnyLearner):
     %(forest_classes)s
     %(n_outputs)s
     %(importances)s
-    %(n_features_in_)s
-    %(feature_names_in_)s
+    %(names_in_fit)s
     %(oob_attributes)s
     %(oob_decision_function)s
 

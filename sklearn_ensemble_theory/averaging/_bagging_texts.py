@@ -26,6 +26,10 @@ BAGGING = AVERAGES | {
         empirical risk minimisers has optimal sample complexity. Any function of (n_samples,
         n_features) can be given.
         """,
+    "n_trees": """
+        n_estimators : int, "pac", PACMembers or callable, default=100
+            %(n_estimators)s
+        """,
     "max_samples": """
         Number s of rows drawn for each member: an int is the number itself, a float a fraction of
         the total weight, and `None` the number of rows of X. If groups are drawn it is the number
@@ -87,14 +91,16 @@ BAGGING = AVERAGES | {
         Seed of the draws of rows and features and of the members' own randomness.
         """,
     "voting": """
-        "soft" averages the members' probabilities (a member without `predict_proba` votes); "hard"
-        is the majority vote, which is consistent whenever a single member is [Ghoshdastidar,
-        theorem En.1].
+        voting : {"soft", "hard"}, default="soft"
+            "soft" averages the members' probabilities (a member without `predict_proba` votes);
+            "hard" is the majority vote, which is consistent whenever a single member is
+            [Ghoshdastidar, theorem En.1].
         """,
     "ties": """
-        Which of several classes with the same, largest number of votes or mean probability is
-        predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
-        "last" is 1{mean >= 1/2} [Ghoshdastidar].
+        ties : {"first", "last"}, default="first"
+            Which of several classes with the same, largest number of votes or mean probability is
+            predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two
+            classes "last" is 1{mean >= 1/2} [Ghoshdastidar].
         """,
     "bagging_parameters": """
         max_samples : int, float, "stable", StableSamples, callable or None, default=None
@@ -131,11 +137,12 @@ BAGGING = AVERAGES | {
         it (but arrays with `bootstrap_features=True`, which may draw a column twice).
         """,
     "bagging_bins": """
-        If the base learner is a decision tree of scikit-learn's: the number of bins, 2 to 65,535,
-        into which the columns of X are cut, once for all members, which are then trees in bins.
-        `None` is exact trees. "auto" is exact trees up to 10,000 rows (for the absolute error up to
-        1,000), and 2047 bins above if X is dense and a tree in bins has the parameters of the base
-        learner.
+        max_bins : int, "auto" or None, default="auto"
+            If the base learner is a decision tree of scikit-learn's: the number of bins, 2 to
+            65,535, into which the columns of X are cut, once for all members, which are then trees
+            in bins. `None` is exact trees. "auto" is exact trees up to 10,000 rows (for the
+            absolute error up to 1,000), and 2047 bins above if X is dense and a tree in bins has
+            the parameters of the base learner.
         """,
     "max_depth": """
         max_depth : int, default=None
@@ -235,13 +242,15 @@ BAGGING = AVERAGES | {
             dict for each; their weights are multiplied.
         """,
     "signs": """
-        1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
-        constrained. A dict has the signs of the constrained features by their names.
+        monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+            1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
+            constrained. A dict has the signs of the constrained features by their names.
         """,
     "signs_of_classes": """
-        For two classes: 1, -1 or 0 for each feature, in which the probability of the second class
-        increases, decreases or is not constrained. A dict has the signs of the constrained features
-        by their names.
+        monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+            For two classes: 1, -1 or 0 for each feature, in which the probability of the second
+            class increases, decreases or is not constrained. A dict has the signs of the
+            constrained features by their names.
         """,
     "class_criterion": """
         criterion : {"gini", "entropy", "log_loss"}, default="gini"
@@ -320,6 +329,25 @@ BAGGING = AVERAGES | {
             Number of targets.
         """,
     # References.
+    "real_forest": """
+        %(members)s
+        %(n_outputs)s
+        %(categories_)s
+        %(importances)s
+        %(names_in_fit)s
+        %(oob_attributes)s
+        %(oob_prediction)s
+        """,
+    "class_forest": """
+        %(members)s
+        %(forest_classes)s
+        %(n_outputs)s
+        %(categories_)s
+        %(importances)s
+        %(names_in_fit)s
+        %(oob_attributes)s
+        %(oob_decision_function)s
+        """,
     "Wager": """
         S. Wager, T. Hastie and B. Efron (2014). "Confidence intervals for random forests: the
         jackknife and the infinitesimal jackknife". *Journal of Machine Learning Research* 15.

@@ -325,8 +325,7 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
 
     Parameters
     ----------
-    n_estimators : int, "pac", PACMembers or callable, default=100
-        %(n_estimators)s
+    %(n_trees)s
     %(real_criterion)s
     %(max_depth)s
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
@@ -336,21 +335,13 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         %(bootstrap_of_forests)s
     %(forest_run)s
     %(ccp_alpha)s
-    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
-        %(signs)s
+    %(signs)s
     %(forest_columns)s
     %(honesty)s
 
     Attributes
     ----------
-    %(members)s
-    %(n_outputs)s
-    %(categories_)s
-    %(importances)s
-    %(n_features_in_)s
-    %(feature_names_in_)s
-    %(oob_attributes)s
-    %(oob_prediction)s
+    %(real_forest)s
 
     See Also
     --------
@@ -445,8 +436,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
 
     Parameters
     ----------
-    n_estimators : int, "pac", PACMembers or callable, default=100
-        %(n_estimators)s
+    %(n_trees)s
     %(class_criterion)s
     %(max_depth)s
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
@@ -457,26 +447,15 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
     %(forest_run)s
     %(forest_class_weight)s
     %(ccp_alpha)s
-    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
-        %(signs_of_classes)s
-    voting : {"soft", "hard"}, default="soft"
-        %(voting)s
+    %(signs_of_classes)s
+    %(voting)s
     %(forest_columns)s
-    ties : {"first", "last"}, default="first"
-        %(ties)s
+    %(ties)s
     %(honesty)s
 
     Attributes
     ----------
-    %(members)s
-    %(forest_classes)s
-    %(n_outputs)s
-    %(categories_)s
-    %(importances)s
-    %(n_features_in_)s
-    %(feature_names_in_)s
-    %(oob_attributes)s
-    %(oob_decision_function)s
+    %(class_forest)s
 
     See Also
     --------
@@ -580,8 +559,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
 
     Parameters
     ----------
-    n_estimators : int, "pac", PACMembers or callable, default=100
-        %(n_estimators)s
+    %(n_trees)s
     %(real_criterion)s
     %(max_depth)s
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
@@ -591,21 +569,13 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         %(bootstrap_of_forests)s
     %(forest_run)s
     %(ccp_alpha)s
-    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
-        %(signs)s
+    %(signs)s
     %(forest_columns)s
     %(honesty)s
 
     Attributes
     ----------
-    %(members)s
-    %(n_outputs)s
-    %(categories_)s
-    %(importances)s
-    %(n_features_in_)s
-    %(feature_names_in_)s
-    %(oob_attributes)s
-    %(oob_prediction)s
+    %(real_forest)s
 
     See Also
     --------
@@ -708,8 +678,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
 
     Parameters
     ----------
-    n_estimators : int, "pac", PACMembers or callable, default=100
-        %(n_estimators)s
+    %(n_trees)s
     %(class_criterion)s
     %(max_depth)s
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
@@ -720,26 +689,15 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
     %(forest_run)s
     %(forest_class_weight)s
     %(ccp_alpha)s
-    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
-        %(signs_of_classes)s
-    voting : {"soft", "hard"}, default="soft"
-        %(voting)s
+    %(signs_of_classes)s
+    %(voting)s
     %(forest_columns)s
-    ties : {"first", "last"}, default="first"
-        %(ties)s
+    %(ties)s
     %(honesty)s
 
     Attributes
     ----------
-    %(members)s
-    %(forest_classes)s
-    %(n_outputs)s
-    %(categories_)s
-    %(importances)s
-    %(n_features_in_)s
-    %(feature_names_in_)s
-    %(oob_attributes)s
-    %(oob_decision_function)s
+    %(class_forest)s
 
     See Also
     --------
