@@ -14,6 +14,10 @@ _MOST_ROUNDS = 100_000
 """More rounds are not run one by one."""
 
 
+TIES = 1e-10
+"""Criteria that differ by this share are equal up to rounding."""
+
+
 def check_number_of_rounds(number: int, learning_rate: float, time: float) -> int:
     """Return the number of rounds to be run one by one; ValueError where there are too many."""
     if number > _MOST_ROUNDS:
@@ -179,7 +183,9 @@ def chosen_time(
     else:
         noise = None if plan.noise_level is None else plan.noise_level / scale
         criterion = criterion_path(plan.criterion, path, times, within_ties, noise)
-    best = float(times[np.argmin(criterion)])
+    # The first of the times that tie: if all functions shrink alike, GCV is the same at all times.
+    least = criterion.min()
+    best = float(times[np.argmax(criterion <= least + TIES * abs(least))])
     if plan.criterion in ("gcv", "loo", "cv"):
         with np.errstate(over="ignore"):
             criterion = criterion * scale * scale

@@ -584,10 +584,10 @@ def dual_diagonal(Phi: np.ndarray, roughness: np.ndarray) -> tuple[np.ndarray, n
         Q, to_free = U[:, live], scale[:, None] * Vt[live].T / s[live]
     per_root = 1.0 / np.sqrt(roughness[~free])
     N = Phi[:, ~free] * per_root
-    inside = Q.T @ N
+    inside, rounding = Q.T @ N, 1e-10 * np.sqrt((N**2).sum())
     N -= Q @ inside
     squares, U = scipy.linalg.eigh(N @ N.T, check_finite=False, overwrite_a=True)
-    live = squares > 1e-14 * squares[-1]
+    live = squares > max(1e-14 * squares[-1], rounding**2)
     squares = squares[live]
     turned = (N.T @ U[:, live]) / np.sqrt(squares * (1.0 + squares))
     V = np.zeros((Phi.shape[1], len(squares) + Q.shape[1]))

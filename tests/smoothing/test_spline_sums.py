@@ -252,3 +252,18 @@ def test_the_first_penalty_is_near_that_of_the_degrees_of_freedom(order, law):
         factors = demmler_reinsch(basis, values, np.ones(300), theta=theta)
         right = factor_for_df(factors.gamma, factors.roughness, df)
         assert abs(np.log(right)) < 2.0 * order
+
+
+def test_unpenalised_functions_that_fit_every_row():
+    """As many lines as rows: no function is left over, and GCV is the same at all times."""
+    rng = np.random.default_rng(0)
+    X, y, w = rng.random((9, 30)), rng.standard_normal(9), rng.integers(1, 5, 9).astype(float)
+    form = spectral_form(MemorySums(X, w), PenaltySpec(5.0, "gcv", 2, 10, True), False)
+    np.testing.assert_allclose(form.eigenvalues, np.ones(8), rtol=1e-12)
+    model = LinearL2BoostingRegressor(SmoothingSplineRegressor(5)).fit(X, y, w)
+    scores = model.cv_results_["mean_score"]
+    np.testing.assert_allclose(scores[np.isfinite(scores)], scores[0], rtol=1e-10)
+    assert model.time_ == 0.0
+    order = np.repeat(rng.permutation(9), 2)  # rows that count twice, in another order
+    other = LinearL2BoostingRegressor(SmoothingSplineRegressor(5)).fit(X[order], y[order])
+    assert other.time_ == 0.0
