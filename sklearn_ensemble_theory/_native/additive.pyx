@@ -32,6 +32,12 @@ cdef extern from "additive.h" nogil:
     Py_ssize_t step_and_search_signed(
         double*, const double*, double, Py_ssize_t, Py_ssize_t, const double*, const double*,
         double*)
+    void cumulate(const double*, Py_ssize_t, Py_ssize_t, double*)
+    void factors_of_cuts(const double*, const double*, Py_ssize_t, double, double*)
+    void averaged_step(
+        double*, const double*, const double*, Py_ssize_t, Py_ssize_t, double, double*, double*)
+    bint best_step(
+        double*, const double*, const double*, Py_ssize_t, Py_ssize_t, double, double*, double*)
     double sum_of_changes(const double*, const double*, const double*, Py_ssize_t)
     double weighted_squares(const double*, const double*, Py_ssize_t)
     void subtract_rows(double*, const double*, const double*, Py_ssize_t, Py_ssize_t)
@@ -1446,72 +1452,23 @@ def averaged_steps(
     added : float64 array of shape (A, B)
         The sum of all steps is added to it.
     """
-    cdef Py_ssize_t n_rows = sums.shape[0], n_columns = sums.shape[1], x, y, step, n_cuts = 0
-    cdef double share, constant, row, in_row, const_row, everything, s, a, b, c, d, total, before
-    cdef double change
-    cdef double *cumulated
-    cdef double *corner
-    cdef double *left
-    cdef double *top
-    cdef double *below
-    cdef const double *last
+    cdef Py_ssize_t n_rows = sums.shape[0], n_columns = sums.shape[1], x, y, step, n_cuts = 0, size
+    cdef double *work
     check_quadrants(sums, weight, inverse, added)
     for x in range(n_rows - 1):
         for y in range(n_columns - 1):
             n_cuts += inverse[0, x, y] > 0
     if n_cuts == 0:
         return
-    share = rate / n_cuts
-    cumulated = <double*>PyMem_RawMalloc(
-        (2 * n_rows * n_columns + n_rows + 2 * n_columns) * sizeof(double))
-    if cumulated == NULL:
+    size = 2 * n_rows * n_columns + n_rows + 4 * n_columns
+    work = <double*>PyMem_RawCalloc(size, sizeof(double))
+    if work == NULL:
         raise MemoryError
     with nogil:
-        corner = cumulated + n_rows * n_columns
-        left = corner + n_rows * n_columns
-        top = left + n_rows
-        below = top + n_columns
-        memset(corner, 0, (n_rows * n_columns + n_rows + 2 * n_columns) * sizeof(double))
-        last = cumulated + (n_rows - 1) * n_columns
         for step in range(n_steps):
-            cumulate(&sums[0, 0], n_rows, n_columns, cumulated)
-            everything = last[n_columns - 1]
-            # A cut's four values are d everywhere, b - d in the rows before it, c - d in the
-            # columns before it, and a - b - c + d where both are.
-            constant = 0.0
-            memset(top, 0, n_columns * sizeof(double))
-            for x in range(n_rows - 1):
-                row = cumulated[x * n_columns + n_columns - 1]
-                in_row, const_row = 0.0, 0.0
-                for y in range(n_columns - 1):
-                    s = cumulated[x * n_columns + y]
-                    a = s * inverse[0, x, y]
-                    b = (row - s) * inverse[1, x, y]
-                    c = (last[y] - s) * inverse[2, x, y]
-                    d = (everything - row - last[y] + s) * inverse[3, x, y]
-                    corner[x * n_columns + y] = a - b - c + d
-                    top[y] += c - d
-                    in_row += b - d
-                    const_row += d
-                left[x] = in_row
-                constant += const_row
-            total = 0.0
-            for y in range(n_columns - 1, -1, -1):
-                total += top[y]
-                top[y] = total + constant
-            memset(below, 0, n_columns * sizeof(double))
-            before = 0.0
-            for x in range(n_rows - 1, -1, -1):
-                before += left[x]
-                total = 0.0
-                for y in range(n_columns - 1, -1, -1):
-                    total += corner[x * n_columns + y]
-                    below[y] += total
-                for y in range(n_columns):
-                    change = share * (below[y] + before + top[y])
-                    added[x, y] += change
-                    sums[x, y] -= weight[x, y] * change
-        PyMem_RawFree(cumulated)
+            averaged_step(&sums[0, 0], &weight[0, 0], &inverse[0, 0, 0], n_rows, n_columns,
+                          rate / n_cuts, &added[0, 0], work)
+    PyMem_RawFree(work)
 
 
 def best_steps(
@@ -1526,50 +1483,20 @@ def best_steps(
 
     O(A B) each; the arguments are those of `averaged_steps`. Of equal cuts the first is taken.
     """
-    cdef Py_ssize_t n_rows = sums.shape[0], n_columns = sums.shape[1], x, y, step, cut_x, cut_y
-    cdef double best, row, a, b, c, d, everything, before, after
-    cdef double *cumulated
-    cdef double *gains
-    cdef const double *last
+    cdef Py_ssize_t n_rows = sums.shape[0], n_columns = sums.shape[1], step
+    cdef double *work
     check_quadrants(sums, weight, inverse, added)
-    cumulated = <double*>PyMem_RawMalloc((n_rows + 1) * n_columns * sizeof(double))
-    if cumulated == NULL:
+    if n_rows == 1 or n_columns == 1:
+        return
+    work = <double*>PyMem_RawMalloc((n_rows + 1) * n_columns * sizeof(double))
+    if work == NULL:
         raise MemoryError
     with nogil:
-        gains = cumulated + n_rows * n_columns
-        last = cumulated + (n_rows - 1) * n_columns
         for step in range(n_steps):
-            cumulate(&sums[0, 0], n_rows, n_columns, cumulated)
-            everything = last[n_columns - 1]
-            best, cut_x, cut_y = 0.0, -1, -1
-            for x in range(n_rows - 1):
-                row = cumulated[x * n_columns + n_columns - 1]
-                for y in range(n_columns - 1):
-                    a = cumulated[x * n_columns + y]
-                    b, c = row - a, last[y] - a
-                    d = everything - row - last[y] + a
-                    gains[y] = (a * a * inverse[0, x, y] + b * b * inverse[1, x, y]
-                                + c * c * inverse[2, x, y] + d * d * inverse[3, x, y])
-                for y in range(n_columns - 1):
-                    if gains[y] > best:
-                        best, cut_x, cut_y = gains[y], x, y
-            if cut_x < 0:
+            if not best_step(&sums[0, 0], &weight[0, 0], &inverse[0, 0, 0], n_rows, n_columns, rate,
+                             &added[0, 0], work):
                 break
-            a = cumulated[cut_x * n_columns + cut_y]
-            row = cumulated[cut_x * n_columns + n_columns - 1]
-            b = rate * (row - a) * inverse[1, cut_x, cut_y]
-            c = rate * (last[cut_y] - a) * inverse[2, cut_x, cut_y]
-            d = (everything - row - last[cut_y] + a) * (rate * inverse[3, cut_x, cut_y])
-            a *= rate * inverse[0, cut_x, cut_y]
-            for x in range(n_rows):
-                before, after = (a, b) if x <= cut_x else (c, d)
-                for y in range(cut_y + 1):
-                    added[x, y] += before
-                    sums[x, y] -= weight[x, y] * before
-                for y in range(cut_y + 1, n_columns):
-                    added[x, y] += after
-                    sums[x, y] -= weight[x, y] * after
-        PyMem_RawFree(cumulated)
+    PyMem_RawFree(work)
 
 
 def change_of_squares(
@@ -1592,32 +1519,47 @@ def change_of_squares(
 
 
 def largest_gains(
-    const double[:, :, ::1] sums, const double[:, :, ::1] factor, double[::1] gains
+    const double[:, :, ::1] sums,
+    const double[:, :, ::1] weight,
+    double min_share,
+    double[::1] gains,
 ):
-    """The largest square of the sum before a cut in both directions, times its factor. O(N A B).
+    """By how much the squares fall by the means in the quadrants of the best cut. O(N A B).
 
     Parameters
     ----------
     sums : float64 array of shape (N, A, B)
-        Sums in the cells of N tables.
-    factor : float64 array of shape (N, A - 1, B - 1) or (1, A - 1, B - 1)
-        Of each cut.
+        Sums of the residuals in the cells of N tables, which add up to 0 along both axes.
+    weight : float64 array of shape (N, A, B) or (1, A, B)
+        Weights of the cells.
+    min_share : float
+        Cuts with a quadrant below this share of all weight are none.
     gains : float64 array of shape (N,)
-        The result, at least 0.
+        The result, 0 without a cut.
     """
     cdef Py_ssize_t n_tables = sums.shape[0], n_rows = sums.shape[1], n_columns = sums.shape[2]
-    cdef Py_ssize_t t, x, y, own
+    cdef Py_ssize_t t, x, y
     cdef double total, gain, best
     cdef double* before
-    require(gains.shape[0] == n_tables and factor.shape[1] + 1 == n_rows
-            and factor.shape[2] + 1 == n_columns
-            and (factor.shape[0] == n_tables or factor.shape[0] == 1))
-    before = <double*>PyMem_RawMalloc(n_columns * sizeof(double))
+    cdef double* cumulated
+    cdef double* factor
+    require(gains.shape[0] == n_tables and weight.shape[1] == n_rows and n_rows > 0
+            and weight.shape[2] == n_columns and n_columns > 0
+            and (weight.shape[0] == n_tables or weight.shape[0] == 1))
+    before = <double*>PyMem_RawMalloc((2 * n_rows + 1) * n_columns * sizeof(double))
     if before == NULL:
         raise MemoryError
     with nogil:
+        cumulated = before + n_columns
+        factor = cumulated + n_rows * n_columns
         for t in range(n_tables):
-            own, best = t if factor.shape[0] > 1 else 0, 0.0
+            if weight.shape[0] > 1 or t == 0:
+                cumulate(&weight[t, 0, 0], n_rows, n_columns, cumulated)
+                for x in range(n_rows - 1):
+                    factors_of_cuts(cumulated + x * n_columns,
+                                    cumulated + (n_rows - 1) * n_columns, n_columns - 1,
+                                    min_share, factor + x * n_columns)
+            best = 0.0
             memset(before, 0, n_columns * sizeof(double))
             for x in range(n_rows - 1):
                 total = 0.0
@@ -1625,27 +1567,11 @@ def largest_gains(
                     total += sums[t, x, y]
                     before[y] += total
                 for y in range(n_columns - 1):
-                    gain = before[y] * before[y] * factor[own, x, y]
+                    gain = before[y] * before[y] * factor[x * n_columns + y]
                     if gain > best:
                         best = gain
             gains[t] = best
     PyMem_RawFree(before)
-
-
-cdef void cumulate(
-    const double* sums, Py_ssize_t n_rows, Py_ssize_t n_columns, double* cumulated
-) noexcept nogil:
-    """Sums over all cells at or before each cell, in both directions."""
-    cdef Py_ssize_t x, y
-    cdef double total
-    for x in range(n_rows):
-        total = 0.0
-        for y in range(n_columns):
-            total += sums[x * n_columns + y]
-            if x == 0:
-                cumulated[y] = total
-            else:
-                cumulated[x * n_columns + y] = cumulated[(x - 1) * n_columns + y] + total
 
 
 # --- checks ---------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ def test_path_is_that_of_the_plain_loop(weighted, coarse):
 
 
 @pytest.mark.parametrize("kind", LEARNING_RATES)
-@pytest.mark.parametrize("shape", [(7, 5), (1, 5), (5, 1), (2, 2)])
+@pytest.mark.parametrize("shape", [(7, 5), (1, 5), (5, 1), (2, 2), (6, 21)])
 def test_steps_on_one_table_are_those_of_the_plain_loop(kind, shape):
     weight = correlated_weight(shape)
     sums = np.random.default_rng(0).standard_normal(shape) * np.sqrt(weight)

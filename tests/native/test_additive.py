@@ -681,25 +681,34 @@ def test_change_of_squares(shape):
     refused(change_of_squares, arguments, wrongs)
 
 
-@pytest.mark.parametrize("n_factors", [1, 6])
-@pytest.mark.parametrize("shape", [(4, 5), (1, 5), (5, 1), (2, 2)])
-def test_largest_gains(shape, n_factors):
+@pytest.mark.parametrize("n_weights", [1, 6])
+@pytest.mark.parametrize("shape", [(4, 5), (1, 5), (5, 1), (2, 2), (9, 20)])
+def test_largest_gains(shape, n_weights):
     rng = np.random.default_rng(0)
-    sums = rng.standard_normal((6, *shape))
-    factor = rng.random((n_factors, shape[0] - 1, shape[1] - 1)) - 0.1
-    before = sums.cumsum(axis=2).cumsum(axis=1)[:, :-1, :-1]
-    arguments = {"sums": sums, "factor": factor, "gains": np.full(6, np.nan)}
+    sums, weight = rng.standard_normal((6, *shape)), rng.exponential(size=(n_weights, *shape)) ** 2
+    arguments = {"sums": sums, "weight": weight, "min_share": 0.02, "gains": np.full(6, np.nan)}
     largest_gains(**arguments)
-    expected = np.max(before**2 * factor, axis=(1, 2), initial=0.0)
-    np.testing.assert_array_equal(arguments["gains"], expected)
+    expected = []
+    for table, own in zip(sums, np.broadcast_to(weight, sums.shape)):
+        gains = [0.0]
+        for x, y in np.ndindex(shape[0] - 1, shape[1] - 1):
+            before = np.arange(shape[0])[:, None] <= x, np.arange(shape[1]) <= y
+            quadrants = [a & b for a in (before[0], ~before[0]) for b in (before[1], ~before[1])]
+            masses = np.array([own[quadrant].sum() for quadrant in quadrants])
+            if masses.min() >= 0.02 * own.sum():
+                gains.append(table[quadrants[0]].sum() ** 2 * (1 / masses).sum())
+        expected.append(max(gains))
+    np.testing.assert_allclose(arguments["gains"], expected, rtol=1e-10)
     wrongs = [
         {"gains": np.zeros(5)},
-        {"factor": np.zeros((2, shape[0] - 1, shape[1] - 1))},
-        {"factor": np.zeros((6, shape[0], shape[1] - 1))},
-        {"factor": np.zeros((6, shape[0] - 1, shape[1]))},
-        {"sums": np.zeros((6, 0, 0)), "factor": np.zeros((6, 0, 0))},
+        {"weight": np.zeros((2, *shape))},
+        {"weight": np.zeros((6, shape[0] + 1, shape[1]))},
+        {"weight": np.zeros((6, shape[0], shape[1] + 1))},
+        {"sums": np.zeros((6, 0, 0)), "weight": np.zeros((6, 0, 0))},
     ]
     refused(largest_gains, arguments, wrongs)
+    largest_gains(**{**arguments, "weight": np.zeros((1, *shape))})
+    assert not arguments["gains"].any()
 
 
 @pytest.mark.parametrize("name", ["averaged_steps", "best_steps"])

@@ -357,11 +357,11 @@ def _units(weight):
 # --- quadrants ------------------------------------------------------------------------------------
 
 
-def inverse_weights(weight: np.ndarray, min_share: float = MIN_SHARE) -> np.ndarray:
+def inverse_weights(weight: np.ndarray) -> np.ndarray:
     """One over the weight of the four quadrants of each cut: (4, ..., A - 1, B - 1).
 
     They are: before the cut in both directions, before it along the first only, along the second
-    only, and in neither. 0 for cuts with a quadrant below `min_share` of all weight.
+    only, and in neither. 0 for cuts with a quadrant below `MIN_SHARE` of all weight.
     """
     cumulated = weight.cumsum(axis=-1).cumsum(axis=-2)
     a = cumulated[..., :-1, :-1]
@@ -370,7 +370,7 @@ def inverse_weights(weight: np.ndarray, min_share: float = MIN_SHARE) -> np.ndar
     quadrants = np.stack([a, row - a, column - a, everything - row - column + a])
     smallest = np.min(quadrants, axis=0, initial=np.inf)
     total = weight.sum(axis=(-2, -1), keepdims=True)
-    valid = (smallest > 0) & (smallest >= min_share * total)
+    valid = (smallest > 0) & (smallest >= MIN_SHARE * total)
     return np.where(valid, 1 / np.where(valid, quadrants, 1.0), 0.0)
 
 

@@ -59,7 +59,6 @@ from .pair_rounds import (
     cell_weights,
     coarse_bins,
     coarse_columns,
-    inverse_weights,
     ordered_bins,
     pair_tables,
     purify,
@@ -244,11 +243,12 @@ def interaction_gains(
         flat = pure.reshape(*pure.shape[:-2], -1), order.reshape(*order.shape[:-2], -1)
         pure = np.take_along_axis(*flat, axis=-1).reshape(pure.shape)
         weight = weight.ravel()[order]
-    factor = inverse_weights(weight, _MIN_SHARE).sum(axis=0)
-    n_tables, n_weights = (int(np.prod(each.shape[:-2])) for each in (pure, weight))
-    tables = np.ascontiguousarray(pure).reshape(n_tables, *pure.shape[-2:])
-    gains = np.empty(n_tables)
-    largest_gains(tables, factor.reshape(n_weights, *factor.shape[-2:]), gains)
+    tables, weights = [
+        np.ascontiguousarray(each, dtype=float).reshape(-1, *each.shape[-2:])
+        for each in (pure, weight)
+    ]
+    gains = np.empty(len(tables))
+    largest_gains(tables, weights, _MIN_SHARE, gains)
     return gains.reshape(pure.shape[:-2])
 
 
