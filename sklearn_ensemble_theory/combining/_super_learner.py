@@ -147,6 +147,10 @@ TEXTS = {
         log(number of members) / n, times a constant, which cross-validation costs (van der Laan,
         Polley and Hubbard 2007).
 
+        There is no standard error of a prediction over training sets: without fits to other rows
+        none is right, see the user guide. Intervals and sets of new targets come from the held-out
+        rows.
+
         Cost: the sum of the fits of the members, each about that of its own cross-validation; the
         weights O(n k^2) for k members. A prediction asks the members with a weight; members of less
         than a hundredth have none.
