@@ -84,6 +84,11 @@ COMMON = {
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
         """,
+    "of_X": """
+        Parameters
+        ----------
+        %(X)s
+        """,
     "dense_X": """
         X : array-like of shape (n_samples, n_features)
             The rows.
@@ -186,6 +191,21 @@ COMMON = {
     "Dombry": """
         C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing
         learning rate asymptotic".
+        """,
+    "references_Shah": """
+        References
+        ----------
+        %(Shah)s
+        """,
+    "references_Ghoshdastidar": """
+        References
+        ----------
+        %(Ghoshdastidar)s
+        """,
+    "references_Dombry": """
+        References
+        ----------
+        %(Dombry)s
         """,
     "DSGA": """
         *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York

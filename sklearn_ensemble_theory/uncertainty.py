@@ -43,6 +43,8 @@ SIDES = {"lower": "upper", "upper": "lower"}
 
 TEXTS = {
     "model": """
+        Parameters
+        ----------
         model : object
             A fitted estimator, pipeline, search such as `GridSearchCV`, `FrozenEstimator` or
             `TransformedTargetRegressor`, or one of them inside of another.
@@ -56,6 +58,8 @@ TEXTS = {
             to.
         """,
     "raises": """
+        Raises
+        ------
         TypeError
             If the estimator inside does not have the method; the message names those that do.
         NotFittedError
@@ -64,6 +68,8 @@ TEXTS = {
             As in the method.
         """,
     "raises_of_ends": """
+        Raises
+        ------
         TypeError
             If the estimator inside does not have the method; the message names those that do.
         NotFittedError
@@ -78,8 +84,6 @@ TEXTS = {
 def standard_error(model: Predictor, X: MatrixLike, **options: Any) -> np.ndarray:
     """Compute standard errors of the predictions of a model.
 
-    Parameters
-    ----------
     %(model)s
     %(options)s
 
@@ -88,8 +92,6 @@ def standard_error(model: Predictor, X: MatrixLike, **options: Any) -> np.ndarra
     error : ndarray of shape (n_samples,) or (n_samples, n_classes)
         What `standard_error` of the estimator inside returns.
 
-    Raises
-    ------
     %(raises)s
 
     See Also
@@ -131,8 +133,6 @@ def confidence_interval(
 ) -> np.ndarray:
     """Compute intervals for the expectation of the prediction of a model over training sets.
 
-    Parameters
-    ----------
     %(model)s
     coverage : float, default=0.9
         The probability aimed at.
@@ -143,8 +143,6 @@ def confidence_interval(
     interval : ndarray of shape (n_samples, 2) or (n_samples, n_classes, 2)
         Lower and upper ends.
 
-    Raises
-    ------
     %(raises_of_ends)s
 
     Notes
@@ -174,8 +172,6 @@ def predict_interval(
 ) -> np.ndarray:
     """Predict intervals that contain the target of a new row with a given probability.
 
-    Parameters
-    ----------
     %(model)s
     coverage : float, default=0.9
         The probability aimed at, on average over the rows.
@@ -186,8 +182,6 @@ def predict_interval(
     interval : ndarray of shape (n_samples, 2)
         Lower and upper ends, in the units of y.
 
-    Raises
-    ------
     %(raises_of_ends)s
 
     Notes
@@ -223,8 +217,6 @@ def predict_quantiles(
 ) -> np.ndarray:
     """Predict quantiles of the target.
 
-    Parameters
-    ----------
     %(model)s
     quantiles : float or array-like of shape (n_quantiles,), default=(0.05, 0.5, 0.95)
         Levels between 0 and 1, in any order.
@@ -235,8 +227,6 @@ def predict_quantiles(
     y : ndarray of shape (n_samples, n_quantiles) or (n_samples,)
         Quantiles, in the units of y; one dimension for a single number as `quantiles`.
 
-    Raises
-    ------
     %(raises_of_ends)s
 
     Notes
@@ -269,8 +259,6 @@ def predict_quantiles(
 def predict_distribution(model: Predictor, X: MatrixLike, **options: Any) -> Any:
     """Predict the distribution of the target given each row.
 
-    Parameters
-    ----------
     %(model)s
     %(options)s
 
@@ -279,8 +267,6 @@ def predict_distribution(model: Predictor, X: MatrixLike, **options: Any) -> Any
     distribution : object
         What `predict_distribution` of the estimator inside returns.
 
-    Raises
-    ------
     %(raises)s
 
     Notes
@@ -317,8 +303,6 @@ def predict_set(
 ) -> np.ndarray:
     """Predict sets of classes that contain the class of a new row with a given probability.
 
-    Parameters
-    ----------
     %(model)s
     coverage : float, default=0.9
         The probability aimed at, on average over the rows.
@@ -329,8 +313,6 @@ def predict_set(
     sets : ndarray of bool of shape (n_samples, n_classes)
         Whether each class of `classes_` is in the set.
 
-    Raises
-    ------
     %(raises)s
 
     Examples

@@ -279,9 +279,7 @@ class AveragedClassifier(ClassifierMixin):
         Cost: one call of each member. For pairs of B members in addition O(n B²) in products of
         matrices, by blocks of rows, kept for further calls without X.
 
-        References
-        ----------
-        %(Ghoshdastidar)s
+        %(references_Ghoshdastidar)s
 
         A. R. Masegosa, S. S. Lorenzen, C. Igel and Y. Seldin (2020). "Second order PAC-Bayesian
         bounds for the weighted majority vote". *Advances in Neural Information Processing Systems*

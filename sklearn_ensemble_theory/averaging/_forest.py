@@ -597,9 +597,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
 
     %(far_targets)s
 
-    References
-    ----------
-    %(Shah)s
+    %(references_Shah)s
 
     %(Geurts)s
 
@@ -710,9 +708,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
     in a random forest [Shah, §4.5]. The cost is about O(m_try n) for each level of each tree. With
     the same `random_state` exact trees are those of scikit-learn's class (release 1.9).
 
-    References
-    ----------
-    %(Shah)s
+    %(references_Shah)s
 
     %(Ghoshdastidar)s
 

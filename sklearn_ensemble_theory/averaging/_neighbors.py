@@ -171,6 +171,8 @@ NEIGHBORS_TEXTS = {
         %(names_in_fit)s
         """,
     "raises": """
+        Raises
+        ------
         ValueError
             If a parameter is outside its range; if `n_neighbors` is above the number of rows drawn;
             if distances are not finite; if a precomputed graph contains fewer neighbours than the
@@ -561,8 +563,6 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
     ----------
     %(attributes)s
 
-    Raises
-    ------
     %(raises)s
 
     See Also
@@ -646,8 +646,6 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         The class labels, sorted; a list of arrays if y has several columns.
     %(attributes)s
 
-    Raises
-    ------
     %(raises)s
 
     See Also

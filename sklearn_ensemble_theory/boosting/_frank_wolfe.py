@@ -139,6 +139,8 @@ TEXTS = {
         %(names_in_fit)s
         """,
     "notes": """
+        Notes
+        -----
         The risk after t rounds is within 8 L C² radius² / (t + 2) of the minimum over the ball, for
         every step rule, where L C² bounds the curvature of the risk along an atom
         (:func:`~sklearn_ensemble_theory.bounds.frank_wolfe_bound`) [Bach, §10.3.6]. With columns of
@@ -425,8 +427,6 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
     GradientBoostingRegressor : No bound on the norm; stopped early.
     sklearn.linear_model.Lasso : The penalised form of the model over columns.
 
-    Notes
-    -----
     %(notes)s
 
     %(references_Bach)s
@@ -543,8 +543,6 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
     GradientBoostingClassifier : No bound on the norm; stopped early.
     sklearn.linear_model.LogisticRegression : The penalised form over columns.
 
-    Notes
-    -----
     %(notes)s
 
     %(references_Bach)s

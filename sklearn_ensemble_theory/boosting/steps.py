@@ -178,9 +178,7 @@ class FixedStep(BaseEstimator, Step):
         Whether the values of the leaves of trees are re-optimised for the loss before the step
         (Friedman 2001). With False they keep the values fitted to the negative gradient.
 
-    References
-    ----------
-    %(Shah)s
+    %(references_Shah)s
 
     Examples
     --------

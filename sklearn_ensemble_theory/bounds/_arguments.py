@@ -94,6 +94,11 @@ TEXTS = {
         n_rounds : int or array-like
             Number t of rounds.
         """,
+    "of_n_samples": """
+        Parameters
+        ----------
+        %(n_samples)s
+        """,
     "n_samples": """
         n_samples : int
             Number n of rows, at least 1.

@@ -242,9 +242,7 @@ def greedy_boosting_best_n_rounds(
     The bound [Bach, eq. (10.16)] is A sqrt(t) + B t^(-1/5) plus a constant, which is least at
     t = (2 B / (5 A))^(10/7).
 
-    Parameters
-    ----------
-    %(n_samples)s
+    %(of_n_samples)s
     %(gauge_of_f)s
     %(loss_constants)s
     %(loss_at_zero)s
@@ -427,9 +425,7 @@ def frank_wolfe_n_rounds(
     `frank_wolfe_risk_bound` are the same, and more rounds lower the bound to no less than half. For
     the logistic loss with rho = 1 it is R D sqrt(n) - 2, as [Bach, §10.3.6] takes it.
 
-    Parameters
-    ----------
-    %(n_samples)s
+    %(of_n_samples)s
     radius : float
         R D, positive; see `frank_wolfe_risk_bound`.
     smoothness, lipschitz : float

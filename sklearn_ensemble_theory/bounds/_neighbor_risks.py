@@ -29,9 +29,7 @@ def bagged_neighbors_variance(
     probability that the nearest rows of two independent subsamples are the same, and thus the
     correlation of two members over the noise.
 
-    Parameters
-    ----------
-    %(n_samples)s
+    %(of_n_samples)s
     max_samples : int or float
         Number s of rows drawn, an int; at most n without replacement. With
         `bootstrap="bernoulli"` the probability q of each row: a float q, or an int s for q = s/n.
@@ -123,9 +121,7 @@ def bagged_neighbors_variance_bound(
     - s^2 / (n (2s - 1)), which is at most s/n, for draws with replacement;
     - q / (2 - q) for Bernoulli draws with probability q.
 
-    Parameters
-    ----------
-    %(n_samples)s
+    %(of_n_samples)s
     max_samples : int or float
         Number s of rows drawn for each fit, an int; at most n without replacement. With
         `bootstrap="bernoulli"` the probability q of each row: a float q, or an int s for q = s/n.
@@ -206,9 +202,7 @@ def bagged_neighbors_risk_bound(
     :func:`~sklearn_ensemble_theory.bounds.bagged_neighbors_variance_bound`. From [Bach, §10.1.2],
     with the factor sigma^2 that is missing from the printed variance term.
 
-    Parameters
-    ----------
-    %(n_samples)s
+    %(of_n_samples)s
     max_samples : int
         Number s of rows drawn for each fit, at most n.
     %(dimension)s
@@ -251,9 +245,7 @@ def bagged_neighbors_optimal_max_samples(
     / (d sigma^2))^(d/(d+2)) where s is small compared with n. The bound is that of [Bach, §10.1.2].
     It is convex in s, so bisection on its differences finds the minimum in O(log n).
 
-    Parameters
-    ----------
-    %(n_samples)s
+    %(of_n_samples)s
     %(dimension)s
     %(lipschitz_of_f)s
     %(diameter)s

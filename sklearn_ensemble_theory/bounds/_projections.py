@@ -49,9 +49,7 @@ def gaussian_sketch_risk(
     From [Bach, §10.2.1]. It is at most twice the risk of least squares, sigma^2 d/n, from m = (n-d)
     / (s-d-1) sketches on.
 
-    Parameters
-    ----------
-    %(n_samples)s
+    %(of_n_samples)s
     %(rank)s
     sketch_size : int
         Number s of rows of a sketch, at least d.
@@ -99,9 +97,7 @@ def gaussian_sketch_n_estimators(
     1 + `excess` times the risk of least squares, sigma^2 d/n: (n-d) / (excess (s-d-1)), rounded up.
     From [Bach, §10.2.1] has m = (n-d) / (s-d-1), about n/s, for a factor of 2.
 
-    Parameters
-    ----------
-    %(n_samples)s
+    %(of_n_samples)s
     %(rank)s
     sketch_size : int
         Number s of rows of a sketch, at least d + 2.
@@ -217,9 +213,7 @@ def random_features_bound(
     E[phi(x, v) phi(x', v)] = k(x, x') and |phi| <= R. From [Bach, §10.2.2]; the factor printed
     there, 2 R^2 / (n (s+1)), is too small by about n/2.
 
-    Parameters
-    ----------
-    %(n_samples)s
+    %(of_n_samples)s
     %(n_random_features)s
     squared_radius : float
         R^2, the largest square of a feature at the rows; the largest mean square over the rows is

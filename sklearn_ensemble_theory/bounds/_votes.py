@@ -119,9 +119,7 @@ def bagging_pac_n_estimators(n_samples: int, delta: float = 0.05) -> int:
     [Ghoshdastidar, theorem En.3; Larsen, 2023]. Up to the constant C, no learner needs fewer rows.
     The cost is O(1).
 
-    Parameters
-    ----------
-    %(n_samples)s
+    %(of_n_samples)s
     %(delta)s
 
     Returns
@@ -214,9 +212,7 @@ def voting_generalization_bound(
     Vapnik-Chervonenkis inequality in [Bousquet, Boucheron and Lugosi, 2004]. The cost is O(D) for D
     the sum of the dimensions.
 
-    Parameters
-    ----------
-    %(n_samples)s
+    %(of_n_samples)s
     vc_dimensions : int or array-like of int
         VC dimensions of the classes of the members, one number for each member, at least 1.
     %(delta)s
@@ -268,9 +264,7 @@ def weighted_voting_generalization_bound(
     origin of R^T divide the 2n tuples in at most Phi_T(2n) ways. The constants are those of the
     Vapnik-Chervonenkis inequality in [Bousquet, Boucheron and Lugosi, 2004].
 
-    Parameters
-    ----------
-    %(n_samples)s
+    %(of_n_samples)s
     n_members : int
         Number T of members: the largest possible one, if it depends on the data.
     vc_dimension : int
@@ -315,9 +309,7 @@ def stump_generalization_bound(
     [Ghoshdastidar, theorem En.5]. For one feature and distinct rows S = 2m is the number of
     different labels.
 
-    Parameters
-    ----------
-    %(n_samples)s
+    %(of_n_samples)s
     n_features : int
         Number p of features.
     n_members : int, default=1

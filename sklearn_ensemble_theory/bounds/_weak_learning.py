@@ -193,9 +193,7 @@ def adaboost_n_rounds(n_samples: int, edge: float) -> int:
     It is T = ceil(ln n / (2 gamma²)) [Ghoshdastidar, theorem En.4]: there the training error is
     below exp(-2 gamma² T) <= 1/n, and it is a multiple of 1/n.
 
-    Parameters
-    ----------
-    %(n_samples)s
+    %(of_n_samples)s
     edge : float in (0, 1/2]
         The least edge gamma of a round.
 
@@ -230,9 +228,7 @@ def adaboost_generalization_bound(
     where Phi_d(N) = sum_{i <= d} (N choose i). It is the explicit form of [Ghoshdastidar, theorem
     En.5], of order sqrt((d T log(d T) ln n + ln(1/delta)) / n).
 
-    Parameters
-    ----------
-    %(n_samples)s
+    %(of_n_samples)s
     n_rounds : int
         Number T of rounds.
     vc_dimension : int
@@ -361,9 +357,7 @@ def interval_stump_edge_bound(n_samples: int, delta: float = 0.05) -> float:
     stumps of both signs have VC dimension 2 (`voting_generalization_bound` at delta/2), and the
     training error of the best stump exceeds its error by what Hoeffding's inequality allows.
 
-    Parameters
-    ----------
-    %(n_samples)s
+    %(of_n_samples)s
     %(delta)s
 
     Returns

@@ -56,9 +56,7 @@ def shrink(
 
     Splits stay where they are.
 
-    Parameters
-    ----------
-    %(model)s
+    %(of_model)s
     reg_param : float or "cv", default="cv"
         lambda, in units of the weights with which trees are fitted, the numbers of rows of a
         bootstrap sample for instance: at lambda = N(t) half of what a split of the node t says
@@ -132,9 +130,7 @@ def compact(model: Model, dtype: type = np.float64) -> Model:
     stay the same to the last bit, with them `apply`, intervals, quantiles, sets, standard errors,
     `feature_importances_` and importances of out-of-bag rows.
 
-    Parameters
-    ----------
-    %(model)s
+    %(of_model)s
     dtype : {np.float64, np.float32}, default=np.float64
         Of the values in the leaves. Single precision takes less, and changes predictions by
         relative 6e-8 at most, except where values are beyond its range: these keep theirs.
@@ -193,9 +189,7 @@ def forget_training_rows(model: Model) -> Model:
     out-of-bag rows are not available, and standard errors of few members are larger. Everything
     else is as before.
 
-    Parameters
-    ----------
-    %(model)s
+    %(of_model)s
 
     Returns
     -------

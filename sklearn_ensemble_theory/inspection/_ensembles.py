@@ -21,6 +21,11 @@ MODELS = {
         model : fitted estimator
             A forest, or bagging, of this package.
         """,
+    "of_model": """
+        Parameters
+        ----------
+        %(model)s
+        """,
     "model_of_trees": """
         model : fitted estimator
             A forest, or bagging of trees, of this package; if both X and Z are given, also gradient

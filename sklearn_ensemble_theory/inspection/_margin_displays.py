@@ -364,9 +364,7 @@ class EdgeDisplay:
     AdaBoostClassifier : Boosting with a bound on the training error by the edges.
     MarginDisplay : The margins of the rows.
 
-    References
-    ----------
-    %(Ghoshdastidar)s
+    %(references_Ghoshdastidar)s
 
     Examples
     --------

@@ -64,9 +64,7 @@ class BoostingPathDisplay:
     LinearL2BoostingRegressor : The model that is displayed.
     SmootherSpectrumDisplay : The spectrum of its learner.
 
-    References
-    ----------
-    %(Dombry)s
+    %(references_Dombry)s
 
     Examples
     --------
@@ -211,9 +209,7 @@ class SmootherSpectrumDisplay:
     LinearL2BoostingRegressor : The model that is displayed.
     BoostingPathDisplay : Its errors against time.
 
-    References
-    ----------
-    %(Dombry)s
+    %(references_Dombry)s
 
     Examples
     --------

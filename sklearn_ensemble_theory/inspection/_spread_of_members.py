@@ -62,9 +62,7 @@ def variance_decomposition(model: FittedPredictor, X: MatrixLike) -> VarianceDec
     rho sigma² + (1 - rho) sigma² / B [Shah, §4.5]. The square of `standard_error` estimates
     rho sigma², the spread of the members estimates (1 - rho) sigma².
 
-    Parameters
-    ----------
-    %(model)s
+    %(of_model)s
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Points at which to decompose the variance.
 
@@ -111,9 +109,7 @@ def stability(model: FittedPredictor, delta: float = 0.05) -> float | np.ndarray
     Barber and Willett, 2024]; see :func:`~sklearn_ensemble_theory.bounds.bagging_stability`, which
     for a single point, or for infinitely many members, has smaller bounds.
 
-    Parameters
-    ----------
-    %(model)s
+    %(of_model)s
     delta : float, default=0.05
         The share of the training rows, or groups, for which a prediction may change more.
 

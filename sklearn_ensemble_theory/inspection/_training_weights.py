@@ -30,9 +30,7 @@ def training_weights(model: FittedPredictor, X: MatrixLike | None = None) -> sp.
 
         w_i(x) = 1/B sum_b v_bi 1{i in L_b(x)} / sum_{j in L_b(x)} v_bj.
 
-    Parameters
-    ----------
-    %(model)s
+    %(of_model)s
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Rows to weigh the training rows for. `None` is the training rows themselves, where the mean
         is over the trees that the row is out of bag for: a row has no weight in its own prediction.
@@ -171,9 +169,7 @@ def kneighbors(
 ) -> tuple[np.ndarray, np.ndarray] | np.ndarray:
     """Find the training rows that the trees have closest to each row.
 
-    Parameters
-    ----------
-    %(model)s
+    %(of_model)s
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Rows; `None` is the training rows, which are not their own neighbours.
     n_neighbors : int, default=5
@@ -227,9 +223,7 @@ def outlier_scores(
     is subtracted, and the difference is divided by the median absolute deviation
     [Breiman and Cutler, 2004].
 
-    Parameters
-    ----------
-    %(model)s
+    %(of_model)s
     method : {"leaves", "out_of_bag"}, default="leaves"
         The proximity, see `proximity`.
 
@@ -276,9 +270,7 @@ def impute(model: FittedPredictor, X: MatrixLike | None = None) -> np.ndarray:
     A missing value of feature j in a row x becomes sum_i w_i(x) x_ij / sum_i w_i(x), over the
     training rows i whose feature j is known, with the weights of `training_weights`.
 
-    Parameters
-    ----------
-    %(model)s
+    %(of_model)s
     X : array-like of shape (n_samples, n_features), default=None
         Rows, missing values as NaN. `None` is the training rows, by the trees that the row is out
         of bag for: its own target has no part in the values that are filled in.

@@ -21,9 +21,7 @@ def unbiased_feature_importances(model: FittedPredictor) -> np.ndarray:
     positive for any feature, and larger for one with many values. Here one of the two means in each
     product is that of the out-of-bag rows [Zhou and Hooker, 2021].
 
-    Parameters
-    ----------
-    %(model)s
+    %(of_model)s
 
     Returns
     -------
@@ -70,9 +68,7 @@ def oob_permutation_importances(
     feature is the mean over the rows of the mean increase over the trees that are not fitted
     to the row.
 
-    Parameters
-    ----------
-    %(model)s
+    %(of_model)s
     n_repeats : int, default=1
         Number of permutations for each tree and feature.
     random_state : int, RandomState instance or None, default=None
@@ -128,9 +124,7 @@ def mdi_plus_importances(
     column decrease the squared error alone, at rows that are left out of the regression, as a
     share of the error of the mean: of mean about 0 for an irrelevant column.
 
-    Parameters
-    ----------
-    %(model)s
+    %(of_model)s
     reg_params : array-like of float, default=(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
         Penalties, in units of the weights of rows; each tree takes the one of the smallest
         leave-one-out error.

@@ -184,9 +184,7 @@ class FittedBoosting(PickledInBlocks, ReadsOnce, BaseEstimator, metaclass=ABCMet
     def apply(self, X: MatrixLike) -> np.ndarray:
         """The leaf of each tree that a row falls into; for trees as base learners only.
 
-        Parameters
-        ----------
-        %(X)s
+        %(of_X)s
 
         Returns
         -------
@@ -254,9 +252,7 @@ class BoostedRegressor(RegressorMixin, FittedBoosting):
     ) -> float:
         """R² of `predict`, the mean over several targets.
 
-        Parameters
-        ----------
-        %(X)s
+        %(of_X)s
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Their targets.
         %(weights_of_rows)s
@@ -380,9 +376,7 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
     ) -> float:
         """Accuracy of `predict`.
 
-        Parameters
-        ----------
-        %(X)s
+        %(of_X)s
         y : array-like of shape (n_samples,)
             Their labels.
         %(weights_of_rows)s

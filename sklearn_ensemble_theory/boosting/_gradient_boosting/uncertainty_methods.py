@@ -95,9 +95,7 @@ def standard_error(
 
     The user guide, "How sure is the model?", has the formulas, and simulations of all three.
 
-    Parameters
-    ----------
-    %(X)s
+    %(of_X)s
     method : {"single", "unbiased", "conservative"}, default="single"
         Of what, and by which estimate.
     n_pairs : int, default=20
@@ -144,9 +142,7 @@ def confidence_interval(
 ) -> np.ndarray:
     """Compute normal intervals for the expectation of the prediction over training sets.
 
-    Parameters
-    ----------
-    %(X)s
+    %(of_X)s
     coverage : float, default=0.9
         The probability aimed at.
     method : {"single", "unbiased", "conservative"}, default="single"
@@ -223,9 +219,7 @@ def predict_interval(
     the residuals, since counts often vary more than the Poisson distribution says. Ends are values
     that a target can have: no count is below 0.
 
-    Parameters
-    ----------
-    %(X)s
+    %(of_X)s
     %(coverage)s
     method : {"cv+", "normalized", "cqr"}, default="cv+"
         How the interval is computed.
@@ -293,9 +287,7 @@ def predict_distribution(
       fold;
     - ``"poisson"``.
 
-    Parameters
-    ----------
-    %(X)s
+    %(of_X)s
     family : str, default="empirical"
         One of the names above.
     %(offset_of_prediction)s
@@ -337,9 +329,7 @@ def predict_quantiles(
     the quantiles of the residuals out of fold in units of their scale. Where that is no value that
     a target can have, such as a count below 0, the quantile is the nearest one that it can have.
 
-    Parameters
-    ----------
-    %(X)s
+    %(of_X)s
     quantiles : float or array-like of shape (n_quantiles,), default=(0.05, 0.5, 0.95)
         Levels between 0 and 1, in any order.
     %(offset_of_prediction)s
@@ -385,9 +375,7 @@ def predict_set(
     is in the set of x if fewer than `coverage` (n + 1) training rows have s_k(i)(y_i | x_i) below
     s_k(i)(c | x): the CV+ of classes [Romano, Sesia and Candès, 2020].
 
-    Parameters
-    ----------
-    %(X)s
+    %(of_X)s
     %(coverage)s
     %(offset_of_prediction)s
     %(set_method)s

@@ -633,9 +633,7 @@ class AdaBoostClassifier(WeightedVotes):
             `vc_dimension` for other weak learners than decision stumps. Variants whose members do
             not vote for a class do not have this method.
 
-        References
-        ----------
-        %(Ghoshdastidar)s
+        %(references_Ghoshdastidar)s
 
         V. Koltchinskii and D. Panchenko (2002). "Empirical margin distributions and bounding the
         generalization error of combined classifiers". *Annals of Statistics* 30.

@@ -125,10 +125,7 @@ class AgnosticBoostClassifier(BinaryBooster):
     %(early_stopping)s
     %(several_classes)s
 
-    Attributes
-    ----------
-    %(fitted)s
-    %(fitted_members)s
+    %(votes_of_two_classes)s
     moves_ : ndarray of shape (n_rounds,)
         "all" where a weak learner was added to H, "shrink" where -sign(H) was.
     steps_ : ndarray of shape (n_rounds,)
@@ -163,9 +160,7 @@ class AgnosticBoostClassifier(BinaryBooster):
 
     %(cost)s
 
-    References
-    ----------
-    %(Ghoshdastidar)s
+    %(references_Ghoshdastidar)s
 
     S. Ben-David, P. M. Long and Y. Mansour (2001). "Agnostic boosting". *Proceedings of the 14th
     Annual Conference on Computational Learning Theory*, 507-516.

@@ -91,10 +91,7 @@ class LPBoostClassifier(BinaryBooster):
         Boosting ends when no weak learner has an edge 2 gamma of more than the soft margin + `tol`.
     %(several_classes)s
 
-    Attributes
-    ----------
-    %(fitted)s
-    %(fitted_members)s
+    %(votes_of_two_classes)s
     steps_ : ndarray of shape (n_rounds,)
         The coefficients after the last round, of sum 1; those of many members are 0.
     soft_margin_ : float

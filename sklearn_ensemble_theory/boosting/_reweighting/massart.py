@@ -135,10 +135,7 @@ class MassartBoostClassifier(BinaryBooster):
     %(early_stopping)s
     %(several_classes)s
 
-    Attributes
-    ----------
-    %(fitted)s
-    %(fitted_members)s
+    %(votes_of_two_classes)s
     noise_rate_ : float
         eta, as given or chosen.
     confidence_threshold_ : float
@@ -183,9 +180,7 @@ class MassartBoostClassifier(BinaryBooster):
 
     %(cost)s
 
-    References
-    ----------
-    %(Ghoshdastidar)s
+    %(references_Ghoshdastidar)s
 
     I. Diakonikolas, R. Impagliazzo, D. M. Kane, R. Lei, J. Sorrell and C. Tzamos (2021). "Boosting
     in the presence of Massart noise". *Proceedings of the 34th Conference on Learning Theory*,

@@ -110,10 +110,7 @@ class SmoothBoostClassifier(BinaryBooster):
     %(early_stopping)s
     %(several_classes)s
 
-    Attributes
-    ----------
-    %(fitted)s
-    %(fitted_members)s
+    %(votes_of_two_classes)s
     largest_weight_ : float
         The largest weight of a row in any round, divided by its weight in the data; for equal
         weights, n times the largest weight. At most 1/smoothness.

@@ -284,6 +284,12 @@ TEXTS = {
             Mean of the weak learners' importances, weighted by their coefficients.
         %(names_in_fit)s
         """,
+    "votes_of_two_classes": """
+        Attributes
+        ----------
+        %(fitted)s
+        %(fitted_members)s
+        """,
     "fitted_members": """
         estimator_ : estimator
             The weak learner that was cloned.
