@@ -3,6 +3,8 @@
 #ifndef ENSEMBLE_ADDITIVE_H
 #define ENSEMBLE_ADDITIVE_H
 
+#include <string.h>
+
 #include "several_rows.h"
 
 /* The cell of each row in a table with one more axis, of so many bins. */
@@ -48,6 +50,20 @@ SEVERAL_ROWS static void scale_held_products(
 
 enum { CUTS_OF_BLOCK = 64, LANES = 8 };
 
+/* The bits of numbers that are not negative have the same order, and compilers find the largest of
+   several integers at a time. Not a number is 0, a negative number less. */
+static inline int64_t bits_of(double value)
+{
+    int64_t bits, infinite = INT64_C(0x7ff0000000000000);
+    memcpy(&bits, &value, sizeof(bits));
+    return bits > infinite ? 0 : bits;
+}
+
+static inline int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* A round on the values of all cuts and, behind those, of held-out rows: v <- v - b row. Returns the
    first of the n cuts with the largest |v|, or with signs the largest of max(v up, v down), and this
    size. The largest is kept by blocks, so that values are read once. */
@@ -57,24 +73,14 @@ enum { CUTS_OF_BLOCK = 64, LANES = 8 };
         const double *restrict up, const double *restrict down, double *restrict largest)     \
     {                                                                                         \
         ptrdiff_t best = 0, i;                                                                \
-        double size = -1.0;                                                                   \
+        int64_t size = -1;                                                                    \
         for (ptrdiff_t start = 0; start < n; start += CUTS_OF_BLOCK) {                        \
             ptrdiff_t stop = start + CUTS_OF_BLOCK < n ? start + CUTS_OF_BLOCK : n;           \
-            double lane[LANES] = {0}, of_block = 0.0;                                         \
-            for (i = start; i + LANES <= stop; i += LANES)                                    \
-                for (int l = 0; l < LANES; l++) {                                             \
-                    double own = v[i + l] - b * row[i + l];                                   \
-                    v[i + l] = own;                                                           \
-                    double s = size_of(own, i + l);                                           \
-                    lane[l] = s > lane[l] ? s : lane[l];                                      \
-                }                                                                             \
-            for (; i < stop; i++) {                                                           \
+            int64_t of_block = 0;                                                             \
+            for (i = start; i < stop; i++) {                                                  \
                 v[i] -= b * row[i];                                                           \
-                double s = size_of(v[i], i);                                                  \
-                of_block = s > of_block ? s : of_block;                                       \
+                of_block = larger(of_block, size_of(v[i], i));                                \
             }                                                                                 \
-            for (int l = 0; l < LANES; l++)                                                   \
-                of_block = lane[l] > of_block ? lane[l] : of_block;                           \
             if (of_block > size) {                                                            \
                 size = of_block;                                                              \
                 best = start;                                                                 \
@@ -82,15 +88,14 @@ enum { CUTS_OF_BLOCK = 64, LANES = 8 };
         }                                                                                     \
         for (i = n; i < n_all; i++)                                                           \
             v[i] -= b * row[i];                                                               \
-        if (n)                                                                                \
-            while (size_of(v[best], best) != size)                                            \
-                best++;                                                                       \
-        *largest = size;                                                                      \
+        while (best < n && larger(0, size_of(v[best], best)) != size)                         \
+            best++;                                                                           \
+        size = larger(size, 0);                                                               \
+        memcpy(largest, &size, sizeof(size));                                                 \
         return best;                                                                          \
     }
-#define SIZE(value, i) ((value) < 0 ? -(value) : (value))
-#define SIGNED_SIZE(value, i)                                                                 \
-    ((value) * up[i] > (value) * down[i] ? (value) * up[i] : (value) * down[i])
+#define SIZE(value, i) bits_of((value) < 0 ? -(value) : (value))
+#define SIGNED_SIZE(value, i) larger(bits_of((value) * up[i]), bits_of((value) * down[i]))
 STEP_AND_SEARCH(step_and_search, SIZE)
 STEP_AND_SEARCH(step_and_search_signed, SIGNED_SIZE)
 
@@ -261,28 +266,24 @@ SEVERAL_ROWS static int best_step(
     double *restrict cumulated = work, *restrict gains = work + m * n;
     const double *last = cumulated + (m - 1) * n;
     ptrdiff_t size = (m - 1) * (n - 1), x, y, cut_x = -1, cut_y = -1;
-    double best = 0.0;
+    int64_t best = 0;
     cumulate(sums, m, n, cumulated);
     double everything = last[n - 1];
     for (x = 0; x < m - 1; x++) {
         const double *own = cumulated + x * n, *factor = inverse + x * (n - 1);
-        double row = own[n - 1], lane[LANES] = {0}, largest = 0.0;
+        double row = own[n - 1];
+        int64_t largest = 0;
         for (y = 0; y < n - 1; y++) {
             double a = own[y], b = row - a, c = last[y] - a, d = everything - row - last[y] + a;
             gains[y] = a * a * factor[y] + b * b * factor[size + y] + c * c * factor[2 * size + y]
                        + d * d * factor[3 * size + y];
         }
-        for (y = 0; y + LANES <= n - 1; y += LANES)
-            for (int l = 0; l < LANES; l++)
-                lane[l] = gains[y + l] > lane[l] ? gains[y + l] : lane[l];
-        for (; y < n - 1; y++)
-            largest = gains[y] > largest ? gains[y] : largest;
-        for (int l = 0; l < LANES; l++)
-            largest = lane[l] > largest ? lane[l] : largest;
+        for (y = 0; y < n - 1; y++)
+            largest = larger(largest, bits_of(gains[y]));
         if (largest > best) {
             best = largest;
             cut_x = x;
-            for (cut_y = 0; gains[cut_y] != largest;)
+            for (cut_y = 0; bits_of(gains[cut_y]) != largest;)
                 cut_y++;
         }
     }

@@ -553,6 +553,30 @@ def test_stumps_are_the_best_of_all(with_sets, monkeypatch):
     assert len(found.path.sets) > 2 or not with_sets
 
 
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("n", [5, 64, 65, 200])
+def test_the_first_of_the_largest_products(n, signed):
+    """Of equal sizes; what is not a number is none."""
+    signs = np.array([np.ones(n), -np.ones(n)]) if signed else None
+    for special, expected in (
+        ({1: -3.0, n - 1: 3.0}, 1),
+        ({0: np.nan, 2: 3.0, 3: -np.nan}, 2),
+        ({1: 5.0, 3: -np.inf, n - 1: np.inf}, 3),
+        ({n - 1: 2.5}, n - 1),
+    ):
+        values, chosen = np.linspace(-1, 1, n), np.empty(1, np.int32)
+        values[list(special)] = list(special.values())
+        rows = [np.zeros(n)] * n
+        given = values, rows, None, np.full(n + 1, 0.5), signs, None, 0.0
+        steps = np.empty(1)
+        assert boost_stumps(*given, chosen, steps, np.empty(1)) == 1
+        assert chosen[0] == expected
+        assert steps[0] == 0.5 * special[expected]
+    values = np.zeros(n)
+    given = values, rows, None, np.full(n + 1, 0.5), signs, None, 0.0
+    assert boost_stumps(*given, chosen, steps, np.empty(1)) == 0
+
+
 def test_stumps_that_do_not_fit():
     rows = np.random.default_rng(0).standard_normal((5, 10))
     sets = rounds_of_stumps(True).sets
