@@ -14,6 +14,7 @@ accurate where knots nearly coincide.
 
 import math
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -113,11 +114,17 @@ class SplineBasis:
         in each interval integrate their products exactly.
         """
         assert self.knots is not None  # a constant has no penalty
-        nodes, weights = np.polynomial.legendre.leggauss(self.order)
+        nodes, weights = gauss_points(self.order)
         left, gap = self.knots[:-1, None], np.diff(self.knots)[:, None]
         z = left + gap * (nodes + 1) / 2
         root = np.sqrt(gap * weights / 2)
         return root.reshape(-1, 1) * self.derivative(z.ravel(), self.order)
+
+
+@cache
+def gauss_points(number: int) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes and weights of the quadrature by Gauss on [-1, 1]."""
+    return np.polynomial.legendre.leggauss(number)
 
 
 @dataclass(frozen=True)
@@ -193,12 +200,18 @@ def asymptotic_penalty(basis: SplineBasis, total: float, df: float) -> float:
     """
     assert basis.knots is not None
     r, m = basis.order, len(basis.knots)
+    integral = (np.diff(basis.knots) ** (1 - 0.5 / r)).sum() * (m - 1) ** (-0.5 / r)
+    return _factor_of_beam(r, m, df) * total * integral ** (2 * r)
+
+
+@lru_cache(100)
+def _factor_of_beam(r: int, m: int, df: float) -> float:
+    """The penalty of a free beam with m knots that has these degrees of freedom."""
     number = np.arange(1, m + 1)
     waves = np.where(number > r, np.pi * (number - (r + 1) / 2), 0.0) ** (2 * r)
-    integral = (np.diff(basis.knots) ** (1 - 0.5 / r)).sum() * (m - 1) ** (-0.5 / r)
     factor = factor_for_df(np.ones(m), waves, df)
     # Polynomials and interpolations have any penalty of this size.
-    return (factor if 0 < factor < math.inf else 1.0) * total * integral ** (2 * r)
+    return factor if 0 < factor < math.inf else 1.0
 
 
 def _stacked(
