@@ -142,11 +142,7 @@ parameter_names: Any = classmethod(_new_list_of_names)
 
 
 def own_requests(estimator: Estimator):
-    """The metadata requests of an ensemble's own methods.
-
-    Without that of `sample_weight` in `fit` if it is not set: as for scikit-learn's bagging, it is
-    enough that the base learner requests the weights.
-    """
+    """The requests of an ensemble's own methods; of `fit` that of weights only if it is set."""
     requests = BaseEstimator.get_metadata_routing(estimator)
     if requests.fit.requests.get("sample_weight") is None:
         requests.fit.requests.pop("sample_weight", None)

@@ -106,11 +106,7 @@ def fit_context(
 
 
 def twin(estimator: Estimator, running: tuple[str, ...] = ()) -> Any:
-    """Another object with the same attributes; copies of lists, dicts and `running` attributes.
-
-    It is shallow: arrays, and objects among the parameters, are those of the estimator. A fit
-    replaces them and changes none in place.
-    """
+    """A shallow copy of the estimator, but for its lists, dicts and `running` attributes."""
     fresh = object.__new__(type(estimator))
     for name, value in estimator.__dict__.items():
         if name in running:
@@ -346,11 +342,7 @@ def weighs_classes(estimator: Estimator) -> TypeGuard[HasClassWeight]:
 def weighted_arguments(
     estimator: HasClassWeight, fit: Callable[..., Any], X: Any, y: Any, *args: Any, **kwargs: Any
 ) -> tuple[tuple, dict[str, Any]]:
-    """The arguments of `fit` after X and y, with the weights of the classes in `sample_weight`.
-
-    Weights that do not fit y, or are "balanced" where `fit` sees a part of the rows, are a
-    ValueError.
-    """
+    """The arguments of `fit` after X and y, with the weights of the classes in `sample_weight`."""
     if y is None:
         return args, kwargs
     if fit.__name__ == "partial_fit" and isinstance(estimator.class_weight, str):

@@ -195,11 +195,7 @@ def folds_of_splits(
     *,
     each_row: bool = False,
 ) -> np.ndarray:
-    """The number of the split that tests on each of n rows; their count if none does.
-
-    A ValueError if a row is in more than one test set, or in neither or both sets of a split; with
-    `each_row` also if it is in no test set.
-    """
+    """The number of the split that tests on each of n rows, one at most; their count if none."""
     once = (
         f"{parameter} requires splits that test on each row once, as KFold has; give a number of "
         "folds."

@@ -371,11 +371,7 @@ def predictions_of(member: Any, X: Any, **options: Any) -> np.ndarray:
 def numbers_of(
     found: Any, member: Any, X: Any, n_outputs: int | None = 1, *, logs: bool = False
 ) -> np.ndarray:
-    """Outputs of a learner as finite real numbers, (n,) or (n, n_outputs); see `checked_outputs`.
-
-    `n_outputs=None` leaves the shape as it is. `logs` says that they are logarithms of
-    probabilities, which may be -inf. Errors name the learner.
-    """
+    """Outputs of a learner as finite numbers, (n,) or (n, n_outputs); see `checked_outputs`."""
     values, name = checked_outputs(found, member, X), type(member).__name__
     if values.dtype.kind not in "fiub":
         try:

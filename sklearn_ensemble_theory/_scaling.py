@@ -132,11 +132,7 @@ def far_mean(y: np.ndarray) -> Any:
 
 
 def mean_from_first(y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-    """The weighted mean, from differences to the first row; for each column of y.
-
-    The mean of a constant target is exactly its value. Where differences overflow, the mean is
-    taken in units of the largest target.
-    """
+    """The weighted mean of each column, from differences to the first row: exact for constants."""
     with np.errstate(over="ignore", invalid="ignore"):
         mean = y[0] + np.average(y - y[0], axis=0, weights=weight)
         if not np.isfinite(mean).all():

@@ -328,11 +328,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
         return block
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
-        """`fit` of a Dask collection, whose blocks are the chunks that have rows.
-
-        The rows are read twice, and once more for the risks. Another `n_blocks`, or `stratify`, is
-        refused.
-        """
+        """`fit` of a Dask collection, whose blocks are the chunks that have rows."""
         estimator: Any = self._get_estimator()
         check_learner(self, estimator)
         if self.stratify and self.stratify != "auto":

@@ -170,11 +170,7 @@ def facts_of_block(block: LearnerBlock) -> RowFacts:
 
 
 def recoded(codes: np.ndarray, own: dict[str, Any], known: dict[str, Any]) -> np.ndarray:
-    """Codes among the classes of all rows, from codes among those of a chunk.
-
-    Of several outputs, the codes of each follow those of the one before. Targets of a regressor
-    remain as they are.
-    """
+    """Codes among the classes of all rows, from codes among those of a chunk."""
     if "classes_" not in own:
         return codes
     if isinstance(own["classes_"], np.ndarray):

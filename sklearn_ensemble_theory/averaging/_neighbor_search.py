@@ -99,11 +99,7 @@ def merge_equal_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | tuple[Non
 
 
 class LeftOutRows:
-    """What is left out with each row: the row, or a part of its weight.
-
-    `points` (n,) are the points of the rows, `weight` (n,) what is left out, `targets` (n_outputs,
-    n).
-    """
+    """What is left out with each row: the row, or a part of its weight."""
 
     def __init__(self, points: np.ndarray, weight: np.ndarray, targets: np.ndarray) -> None:
         self.points, self.weight, self.targets = points, weight, targets

@@ -522,7 +522,7 @@ def mean_hat_matrices(
 
 
 def ridge_coefficients(B: np.ndarray, Z: np.ndarray, alpha: float) -> np.ndarray:
-    """Return the eta with the least ||Z - B eta||^2 + alpha ||eta||^2, of least norm for alpha = 0.
+    """The eta with the least ||Z - B eta||^2 + alpha ||eta||^2, of least norm for alpha = 0.
 
     By the normal equations where they are well conditioned, otherwise by singular values. An
     infinite penalty gives 0.

@@ -231,11 +231,7 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, Base
         return self
 
     def _fit_chunks(self, rows: BlockedRows) -> None:
-        """`fit` of rows in blocks: one in memory, one for each chunk of a Dask collection.
-
-        Of a collection the rows are read once; for leverage scores three times; with refinements
-        once more and once for each of them.
-        """
+        """`fit` of rows in blocks: one in memory, one for each chunk of a Dask collection."""
         size = self._size(rows.n_features)
         rows = rows.knowing(multi_output=True)
         options = self.sketch, size, self._seeds(), self.fit_intercept, self.n_jobs

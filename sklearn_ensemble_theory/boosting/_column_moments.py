@@ -151,11 +151,7 @@ class MomentDictionary:
         return self._gram
 
     def of_other_rows(self, other: ColumnMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Mean products over other rows, whose moments are in the same units.
-
-        Of columns (d, d), of targets and columns (q, d), and of targets (q,), all centred and
-        scaled as here.
-        """
+        """Mean products over other rows, whose moments are in the same units."""
         d, factors = self.d, self._factors
         # About the means of the training rows, and not about those of these rows.
         change = other.mean - self._mean

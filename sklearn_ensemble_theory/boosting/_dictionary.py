@@ -246,11 +246,7 @@ class GramRows(RowCache):
         return self.load(j, correlations, recent) if row is None else row
 
     def load(self, j: int, correlations: np.ndarray, recent: Sequence[int] = ()) -> np.ndarray:
-        """Compute row j, which is not kept, and others.
-
-        Columns with large correlations (d,) are likely to be needed next. `recent` are the rows
-        that were used before, in order; see `make_room`.
-        """
+        """Compute row j, which is not kept, and others."""
         if self.all_fit and np.count_nonzero(self.is_kept) >= SHARE_BEFORE_ALL * len(self.views):
             self.load_all()
             return self.views[j]

@@ -225,11 +225,7 @@ class BoostingRounds(RoundIterator):
 def rows_for_callbacks(
     X: Any, y: np.ndarray, rows: Rows, weighted: bool, part: np.ndarray | None = None
 ) -> dict:
-    """The rows that are fitted, as the hooks of callbacks take them.
-
-    X and y are as the user gave them, so that the names of columns are those of the fit. `weighted`
-    says whether the user gave weights; `part` is which of these rows are fitted, all by default.
-    """
+    """The rows that are fitted, as the hooks of callbacks take them."""
     X, y, weight = rows.of(X), rows.of(y), rows.weights()
     if part is not None:
         X, y, weight = safe_indexing(X, part), safe_indexing(y, part), weight[part]

@@ -102,12 +102,7 @@ class BallPlan:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A minimiser over one ball, in the units of the data.
-
-    `gaps` and `risks` have the shape (T + 1,). The solver may begin at `start` for a larger ball.
-    `coef` (d,) is over the columns of X, `members` with `member_weights` over the atoms of a weak
-    learner.
-    """
+    """A minimiser over one ball, in the units of the data."""
 
     intercept: float
     gaps: np.ndarray

@@ -252,12 +252,7 @@ class EmpiricalRisk:
         rows: NDArray[Any] | None = None,
         score: int | None = None,
     ) -> Array:
-        """The steps of the leaves of a tree, as `Loss.leaf_values` computes them: (n_leaves,).
-
-        `target` is the negative gradient at the scores u in the `score` that the tree belongs to,
-        and `leaf` the leaf of each row; `rows` are those that the tree was fitted to, all by
-        default.
-        """
+        """The steps of the leaves of a tree, as `Loss.leaf_values` computes them: (n_leaves,)."""
         longest = self.longest_step
         return self._at_rows(u).leaf_values(
             u, target, leaf, n_leaves, rows, score, self.rate, longest
@@ -442,11 +437,7 @@ class SecondOrderRisk(EmpiricalRisk):
         rows: NDArray[Any] | None = None,
         score: int | None = None,
     ) -> Array:
-        """The values of the leaves of a tree, replaced as `lowering_steps` says.
-
-        `target` and `weight` are of the state at u, in the score that the tree belongs to; the
-        other arguments are those of `leaf_values`.
-        """
+        """The values of the leaves of a tree, replaced as `lowering_steps` says."""
         if (np.abs(values) <= self.longest_step).all():
             return values
         loops = self._by_loops

@@ -84,7 +84,7 @@ def first_line(error: object) -> str:
 
 
 def evaluate(candidates: Any, *, folds: int, repeats: int, seed: int, n_jobs: int | None) -> Any:
-    """Yield (candidate, data set, Fold) for every outer fold; the same splits for all candidates.
+    """Yield (candidate, data set, Fold) for every outer fold, with the same splits for all.
 
     `candidates` are (candidate, data set, scoring). All are tasks of one pool, which has no worker
     that waits for the others at the end of a data set.

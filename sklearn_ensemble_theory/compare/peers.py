@@ -35,11 +35,7 @@ class Searchable(Protocol):
 
 @dataclass(frozen=True)
 class Entry:
-    """An estimator's fixed parameters and grid, and its peer, by default with the same ones.
-
-    `rounds` is the number of estimators of both sides in the default run; `--full` uses five times
-    as many.
-    """
+    """An estimator's fixed parameters and grid, and its peer, by default with the same ones."""
 
     grid: Mapping = field(default_factory=dict)
     params: Callable[[], Mapping] = dict
@@ -74,11 +70,7 @@ class Candidate:
         return self.model.get_params().get("categorical_features") == "from_dtype"
 
     def pipeline(self, encoder: Any = None, has_missing: bool = False) -> Pipeline:
-        """The model behind all that is estimated from the features, and its grid by the names.
-
-        `encoder` turns the columns of a file into numbers, or into a frame for a model that takes
-        categories; `has_missing` says whether some of these numbers are missing.
-        """
+        """The model behind all that is estimated from the features, and its grid by the names."""
         steps = [] if encoder is None else [("columns", encoder)]
         if has_missing and not self.takes_missing:
             imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)

@@ -430,11 +430,7 @@ class Schema:
         return any(c.kind == "few" for c in self.columns)
 
     def encoder(self, target_type: str, seed: int, categories: bool = False) -> Any:
-        """A transformer, not fitted, from the columns of `frame()` to numbers.
-
-        `seed` is of the folds inside of target encoding. With `categories` text of few values
-        becomes a column of categories instead of one-hot columns, in a frame.
-        """
+        """A transformer, not fitted, from the columns of `frame()` to numbers."""
         one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
         steps = {
             "number": "passthrough",

@@ -162,11 +162,7 @@ def unit_of(y: np.ndarray) -> float:
 def node_means(
     nodes: Nodes, leaf: np.ndarray, weights: np.ndarray, targets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(total weight, mean target) of the rows in each of m nodes; 0 where there are no rows.
-
-    `leaf` has the node of each row; weights and targets are (s,) and (s, K), the results (m,) and
-    (m, K).
-    """
+    """(total weight, mean target) of the rows in each of m nodes; 0 where there are no rows."""
     left, right, m = np.asarray(nodes.left), np.asarray(nodes.right), len(nodes)
     columns = np.column_stack([weights, weights[:, None] * targets])
     sums = np.column_stack([np.bincount(leaf, column, minlength=m) for column in columns.T])

@@ -157,11 +157,7 @@ def reliability_curve(
 
 @dataclass(frozen=True)
 class MeanReliability:
-    """Means of predictions against means of what was observed, in groups of equal weight.
-
-    There is one curve, or one for each class, with the `predictions` (n,) of each for the
-    histogram; the weights `share` (n,) of the rows sum to 1, and `confidence` is of the intervals.
-    """
+    """Means of predictions against means of what was observed, in groups of equal weight."""
 
     curves: Sequence[ReliabilityCurve]
     predictions: Sequence[np.ndarray]

@@ -73,11 +73,7 @@ class _Average(HasEnsemble, FittedPredictor, Protocol):
 
 
 def variance_of_one_fit(estimator: _Average, X: Any) -> Bunch:
-    """sigma², rho and variances by number of members, from one fitted ensemble.
-
-    The variance over training sets, rho sigma², is that of `variance_decomposition`. To it the
-    measured points add the variance between the means of disjoint groups of b members.
-    """
+    """sigma², rho and variances by number of members, from one fitted ensemble."""
     if len(getattr(estimator, "estimators_", range(LEAST_GROUPS))) < LEAST_GROUPS:
         raise ValueError(f"estimator must have at least {LEAST_GROUPS} members.")
     parts = variance_decomposition(estimator, X)

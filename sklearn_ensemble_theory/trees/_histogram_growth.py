@@ -115,11 +115,7 @@ class HistogramGrowth:
     # --- requests -------------------------------------------------------------------------
 
     def requests(self, group: int | None = None) -> Requests:
-        """What is asked of the rows, one after the other; `request` has the splits that remain.
-
-        Nodes are split depth first in groups of this size, None for all of a level at once, or,
-        with `max_leaf_nodes`, one after the other by their gain.
-        """
+        """What is asked of the rows, one after the other; `request` has the splits that remain."""
         (root,) = (yield self.request(counted=[0])).sums.astype(np.float64, copy=False)
         # Every feature has all rows in its bins.
         self.add(root[:, 0].sum(axis=-1).tolist(), LEAF, (-np.inf, np.inf))
@@ -437,11 +433,7 @@ class HistogramGrowth:
     # --- the result -----------------------------------------------------------------------
 
     def numbered(self) -> tuple[np.ndarray, np.ndarray]:
-        """The nodes in scikit-learn's order, and the number in it of each; that of LEAF is LEAF.
-
-        Best first that is the order in which they were made; otherwise a node, what is on its
-        left, and then what is on its right.
-        """
+        """The nodes in scikit-learn's order, and the number in it of each; that of LEAF is LEAF."""
         m = len(self.left)
         order = np.arange(m)
         number = np.arange(m + 1, dtype=np.int32)

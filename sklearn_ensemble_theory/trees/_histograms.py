@@ -125,11 +125,7 @@ def answered(
     units: GridUnits,
     places: np.ndarray | None = None,
 ) -> tuple[np.ndarray, TreeReply]:
-    """The node of each row after the splits, a new array, and the reply; O(n p) for sums.
-
-    `node` is that before the splits, and `places` are the rows of `codes` that are asked; all by
-    default.
-    """
+    """The node of each row after the splits, a new array, and the reply; O(n p) for sums."""
     if request.splits:
         node = after_splits(codes, node, request.splits, places)
     n_kinds = 2 if units.weight is None else 3

@@ -34,11 +34,7 @@ FIELDS = [
 
 
 class BlockOfTrees:
-    """The members of an ensemble, if they are small trees in bins that differ in seed and nodes.
-
-    `pattern` is the first tree, without nodes; `nodes` are those of all B trees, one after the
-    other, and `seeds` their `random_state`.
-    """
+    """The members of an ensemble, if they are small trees in bins that differ in seed and nodes."""
 
     pattern: Any
     nodes: TreeArrays

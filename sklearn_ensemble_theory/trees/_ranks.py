@@ -63,11 +63,7 @@ def keys_of_columns(X: np.ndarray) -> Keys | None:
 
 
 def ranks_of(X: np.ndarray) -> Ranks | None:
-    """The columns of a dense X in single precision as ranks; None if a value is not finite there.
-
-    O(n p); 4 bytes a value, 8 where a column has more than 65,536 distinct values, and 4 for each
-    distinct value.
-    """
+    """The columns of a dense X in single precision as ranks, or None; O(n p)."""
     n, p = X.shape
     by_column = np.empty((p, n), dtype=np.uint16 if n <= 2**16 else np.uint32)
     rank, values = np.empty(n, dtype=np.int32), np.empty(n * p, dtype=np.float32)

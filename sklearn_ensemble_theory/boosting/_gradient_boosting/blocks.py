@@ -220,12 +220,7 @@ def needs_rows(loss: Loss, plan: Plan, of_classes: bool) -> bool:
 
 @dataclass
 class TargetSummary:
-    """What is known of the targets and the weights of some rows.
-
-    `weight` is the sum of the weights, which are all `whole` numbers or not; `labels` are the
-    classes of a classifier in increasing order; `mean`, `low` and `high` are of a regressor's
-    targets.
-    """
+    """What is known of the targets and the weights of some rows."""
 
     n_rows: int
     weight: float
@@ -364,7 +359,7 @@ class ScoredBlock(NamedTuple):
 
 
 class ScoreMove(NamedTuple):
-    """The trees of a round as steps with the coefficient `step`; `values` are of the nodes of each.
+    """The trees of a round as steps of the length `step`, by the values of their nodes.
 
     `splits` are all splits of each tree, for rows that did not follow its growth; empty where there
     are none.
@@ -897,11 +892,7 @@ class BlockBoosting:
 
 
 class FitsInLockstep:
-    """Fits to the rows of one table, with one pass over the blocks for what all of them ask next.
-
-    The fits are of one loss and the same columns; fit k leaves out the rows of fold k, if there are
-    folds. `report` is as in `BlockBoosting.rounds`.
-    """
+    """Fits to the rows of one table, with one pass over the blocks for what all ask next."""
 
     def __init__(
         self,

@@ -258,11 +258,7 @@ def add_rounds(
 
 
 class DrawnScores:
-    """The risks of each round on the rows that were drawn for it, and on those left out.
-
-    Where rounds are fitted to drawn rows, both need the losses of all rows: O(n) a round. `u` are
-    the scores that change with the rounds.
-    """
+    """The risks of each round on the rows that were drawn for it, and on those left out."""
 
     def __init__(self, risk: EmpiricalRisk, u: np.ndarray, is_first: bool) -> None:
         self.risk, self.u = risk, u
