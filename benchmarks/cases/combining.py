@@ -117,7 +117,7 @@ def stack_of_the_library(of_classes):
 
         n = len(data.y)
         library = Library("log_loss" if of_classes else "squared_error", of_classes, n, [], 0)
-        members = [(name, MEMBERS[name](library)) for name in default_members(n, offset=False)]
+        members = [(name, MEMBERS[name](library)) for name in default_members(n, None, False)]
         kind = package.StackingClassifier if of_classes else package.StackingRegressor
         return kind(members, "simplex", cv=5)
 
@@ -163,6 +163,39 @@ for kind, make_data, quality, metric in [
             limit={"stack, refits": 0.5},
         )
     )
+
+
+# A vote whose members are fitted once, and the same with fits for each fold
+
+
+def vote_with_intervals(reuse_fits):
+    def setup(data):
+        import sklearn_ensemble_theory as package
+
+        members = [
+            ("forest", package.RandomForestRegressor(random_state=0)),
+            ("boosting", package.GradientBoostingRegressor(n_estimators="cv", random_state=0)),
+            ("additive", package.AdditiveBoostingRegressor()),
+        ]
+        return package.VotingRegressor(members, held_out=5, reuse_fits=reuse_fits)
+
+    return setup
+
+
+register(
+    Case(
+        name="vote-reused",
+        title="VotingRegressor with intervals, reuse_fits=True, n = 2,000",
+        data=friedman1,
+        params={"n": 2_000, "p": 10, "threads": 1},
+        quick={"n": 200},
+        sides={"ours": vote_with_intervals(True), "refits": vote_with_intervals(False)},
+        run=fit,
+        quality=held_out_mse,
+        metric="test MSE",
+        limit={"refits": 0.5},
+    )
+)
 
 
 # Weights alone, from held-out predictions of 50 models
