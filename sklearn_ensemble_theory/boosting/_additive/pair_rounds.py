@@ -367,11 +367,16 @@ def inverse_weights(weight: np.ndarray) -> np.ndarray:
     a = cumulated[..., :-1, :-1]
     row, column = cumulated[..., :-1, -1:], cumulated[..., -1:, :-1]
     everything = cumulated[..., -1:, -1:]
-    quadrants = np.stack([a, row - a, column - a, everything - row - column + a])
-    smallest = np.min(quadrants, axis=0, initial=np.inf)
+    found = np.empty((4, *a.shape))
+    found[0] = a
+    np.subtract(row, a, out=found[1])
+    np.subtract(column, a, out=found[2])
+    np.subtract(everything - row, found[2], out=found[3])
+    smallest = np.min(found, axis=0, initial=np.inf)
     total = weight.sum(axis=(-2, -1), keepdims=True)
-    valid = (smallest > 0) & (smallest >= MIN_SHARE * total)
-    return np.where(valid, 1 / np.where(valid, quadrants, 1.0), 0.0)
+    invalid = ~((smallest > 0) & (smallest >= MIN_SHARE * total))
+    found[:, invalid] = np.inf
+    return np.divide(1.0, found, out=found)
 
 
 def quadrant_steps(

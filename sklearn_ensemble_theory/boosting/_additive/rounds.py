@@ -10,7 +10,7 @@ and that changes by a row of the Gram matrix ``Q = Z'WZ``:
 A round costs O(P) for P cuts, independent of the number of rows. The constant need not be fitted
 again: every z has mean zero. This is the boosting loop of `boosting._loop`, written again for
 speed: a risk, a weak learner and a step rule there work on arrays as long as the rows, here a round
-is two BLAS calls on an array as long as the cuts.
+is one pass over an array as long as the cuts, and all rounds of a stage are one compiled loop.
 
 A *smoothing round* on feature j adds the mean of the stumps over its m_j cuts,
 
@@ -237,6 +237,8 @@ class SmoothingRounds:
         self.n_run += done
 
     def _joined(self) -> tuple[np.ndarray, ...]:
+        if len(self.parts) == 1:
+            return self.parts[0]
         empty = (np.empty(0, np.int32), np.empty(0), np.empty(0), np.empty(0))
         joined = tuple(np.concatenate(part) for part in zip(empty, *self.parts))
         self.parts = [joined]
@@ -440,6 +442,8 @@ class TableStumps:
         return steps * (steps * self.lengths[chosen] - 2 * held)
 
     def _joined(self) -> tuple[np.ndarray, ...]:
+        if len(self.parts) == 1:
+            return self.parts[0]
         empty = (np.empty(0, np.int32), np.empty(0), np.empty(0), np.empty(0))
         joined = tuple(np.concatenate(part) for part in zip(empty, *self.parts))
         self.parts = [joined]
