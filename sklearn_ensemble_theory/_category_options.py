@@ -29,20 +29,15 @@ class Categories(CategoryOptions, BaseEstimator):
 
     Notes
     -----
-    A node that missing values did not reach in `fit` sends them to the child with more rows.
-    Unseen categories that go with them all get the prediction of the frequent categories, which
-    may be far from the mean over the categories. Choose "mean" if new categories arrive after the
-    fit: new shops, customers or devices.
+    Choose "mean" if new categories arrive after the fit: new shops, customers or devices. Unseen
+    categories that go with missing values all get the prediction of those, or where `fit` had none
+    in a node of the child with more rows, which may be far from the mean over the categories.
 
-    The mean is taken in each tree, of what its leaves predict: values, shares of classes, or for
-    gradient boosting what they add to the score. A vote of a tree is that of the mean shares. What
-    is defined by the leaf of a row (`apply`, `decision_path`, quantiles and weights of the training
-    rows in forests) has one leaf for each row, the one where missing values go. In gradient
-    boosting the weight of a node is that of its rows, times their second derivatives if the trees
-    are fitted to these.
-
-    A row with unseen categories takes as long as the leaves that it reaches; other rows take as
-    long as before.
+    The mean is taken in each tree, of what its leaves predict, and weighted by the rows of the
+    nodes; in gradient boosting times the second derivatives if the trees are fitted to these. A row
+    with unseen categories takes as long as the leaves that it reaches. What is defined by the leaf
+    of a row (`apply`, quantiles of forests) has the one where missing values go; see
+    :ref:`new-categories` in the user guide.
 
     Examples
     --------

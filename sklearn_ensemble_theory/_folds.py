@@ -256,14 +256,7 @@ def training_on_each_class(
     """The splits, each of which trains on rows of all classes: on those it would lose as well.
 
     A class of a single row, or of a single group, is then in no test set. Whole groups are moved.
-    A split that is left without rows to test on is left out.
-
-    Parameters
-    ----------
-    splits : list of (train, test)
-    y : int array of shape (n,)
-        Positions of the classes.
-    groups : array of shape (n,) or None
+    A split that is left without rows to test on is left out. y has positions of the classes.
     """
     found = []
     for train, test in splits:

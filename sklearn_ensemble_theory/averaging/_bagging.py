@@ -801,8 +801,7 @@ class BaggedRegressor(AveragedRegressor):
           number is negative the interval becomes shorter.
 
         Choose "normalized" if the noise depends on x, and the default if all targets are about as
-        noisy or a guarantee is needed. "quantile" follows the noise less closely, but its ends are
-        at different distances from the prediction if the noise is skewed. For time series see
+        noisy or a guarantee is needed. For time series see
         :class:`~sklearn_ensemble_theory.averaging.SeriesIntervals`.
 
         Parameters

@@ -416,23 +416,19 @@ class ReliabilityDisplay:
 
     `method` says which:
 
-    - "mean": the rows are divided into groups of about equal weight in the order of their
-      predictions. The mean of what was observed in a group is drawn against its mean prediction,
-      with Student's intervals; for classifiers the predictions are probabilities, and the intervals
-      those of Clopper and Pearson. Points below the diagonal belong to predictions that are too
-      large. A line that is flatter than the diagonal says that the predictions vary too much, as
-      those of a model that was fitted too closely; a steeper line that they vary too little. The
-      grey histogram is the distribution of the predictions [Murphy and Winkler, 1977].
+    - "mean": the mean of what was observed against the mean prediction, in groups of about equal
+      weight in the order of the predictions, with Student's intervals; for classifiers the
+      predictions are probabilities, and the intervals those of Clopper and Pearson. The grey
+      histogram is the distribution of the predictions [Murphy and Winkler, 1977].
     - "quantiles": the share of the values up to their predicted quantile against its level, with
-      the binomial intervals of Clopper and Pearson. Points below the diagonal belong to quantiles
-      that are too low.
+      the binomial intervals of Clopper and Pearson.
     - "pit": the histogram of the probability integral transform. If F is the distribution of a row,
-      F(y) is uniform on [0, 1], so the heights are about 1. Distributions that are too narrow have
-      high bars at both ends, too wide ones in the middle, and a slope shows that the values are
-      above or below what was predicted. A uniform histogram is necessary but not sufficient: the
-      distribution of all y together, as the prediction of each row, has one too [Gneiting and
-      Raftery, 2007]. For counts, the transform of a value is spread evenly from :math:`F(y - 1)` to
-      :math:`F(y)` [Czado, Gneiting and Held, 2009].
+      F(y) is uniform on [0, 1], so the heights are about 1. That is necessary but not sufficient:
+      the distribution of all y together, as the prediction of each row, has a uniform histogram too
+      [Gneiting and Raftery, 2007]. For counts, the transform of a value is spread evenly from
+      :math:`F(y - 1)` to :math:`F(y)` [Czado, Gneiting and Held, 2009].
+
+    How to read them is said in :ref:`calibration` in the user guide.
 
     Use `from_estimator` or `from_predictions` to create a display; the constructor stores its
     argument. The rows have to be new ones: of the training rows any model knows too much.

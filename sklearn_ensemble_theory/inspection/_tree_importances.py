@@ -143,17 +143,13 @@ def mdi_plus_importances(
 
     Notes
     -----
-    Every row is left out of every tree's regression, by its leverage; out-of-bag rows are not
-    part of it anyway. The splits themselves are not chosen anew without the row, so that
-    irrelevant columns keep a small positive mean, 0.001 to 0.003 for 150 rows. Values of
-    different columns do not add up to the R² of the forest.
+    Every row is left out of every tree's regression, by its leverage. The splits are not chosen
+    anew without the row, so that irrelevant columns keep a small positive mean. Values of different
+    columns do not add up to the R² of the forest. The regression of classes is that of their
+    indicators, and its error the Brier score. Missing values count as the mean of their column;
+    categorical features have their splits only. See :ref:`mdi-plus` in the user guide.
 
-    The regression of classes is that of their indicators, and its error the Brier score; the
-    paper takes logistic regression and its log-loss, which have no closed form. Missing values
-    count as the mean of their column; categorical features have their splits only.
-
-    Cost: for each tree and penalty O(n p depth + n p² + p³), with p columns; no fit, as the
-    regression on the splits is hierarchical shrinkage of means in nodes.
+    Cost: for each tree and penalty O(n p depth + n p² + p³), with p columns; no fit.
 
     References
     ----------

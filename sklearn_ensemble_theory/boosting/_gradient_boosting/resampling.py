@@ -59,16 +59,9 @@ SCALE_ROUNDS, SCALE_RATE = CVRounds(max_estimators=1000), 0.2
 
 @dataclass
 class FoldModels:
-    """The models of K folds.
+    """The models of K folds, and the predictions of the rows by those that they are left out of.
 
-    Attributes
-    ----------
-    models : list of K AdditiveModel
-    fold : int array of shape (n,)
-        The fold of each row, -1 for none.
-    out_of_fold : float array of shape (n,) or (n, K)
-        The predictions of the rows by the models that they are left out of; NaN for rows of no
-        fold.
+    Rows of no fold have the fold -1, and NaN as predictions.
     """
 
     models: list[AdditiveModel]

@@ -62,16 +62,10 @@ class EdgeProgramme:
         self.basis = np.empty(0, dtype=np.intp)
 
     def add(self, parent: np.ndarray, votes: np.ndarray, cap: np.ndarray) -> Solution:
-        """Solve with one more member.
+        """Solve with one more member, which is wrong (-1) or right (1) in each of G groups.
 
-        Parameters
-        ----------
-        parent : int array of shape (G,)
-            The group before that each group is a part of; the parts of a group are neighbours.
-        votes : array of shape (G,)
-            -1 or 1: whether the new member is wrong or right.
-        cap : array of shape (G,)
-            The largest weight of each group.
+        `parent` is the group before that each group is a part of; the parts of a group are
+        neighbours. `cap` is the largest weight of each group.
         """
         (T, before), G = self.A.shape, len(parent)
         first = np.searchsorted(parent, np.arange(before))
