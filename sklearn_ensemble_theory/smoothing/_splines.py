@@ -606,11 +606,10 @@ def spectral_form(
     Psi_j'W. Its eigenvalues besides the constant's are those of the cross products of all
     Psi_j / sqrt(p).
     """
-    if not one_feature_each:
-        form = penalised_form(sums, spec)[0]
-        s = form.shrinkage(1.0)
+    forms = one_feature_forms(sums, spec) if one_feature_each else [penalised_form(sums, spec)[0]]
+    if len(forms) == 1:
+        form, s = forms[0], forms[0].shrinkage(1.0)
         return SpectralForm(form.design, form.T * np.sqrt(s), form.gamma * s)
-    forms = one_feature_forms(sums, spec)
     design = AdditiveDesign(tuple(form.design.bases[0] for form in forms))
     parts = [form.T * np.sqrt(form.shrinkage(1.0) / len(forms)) for form in forms]
     root = sums.short_root(design)
