@@ -160,6 +160,38 @@ class ClassifierOnNumbers(ClassifierMixin, OnNumbers):
         return self.estimator_.predict_proba(self._numbers(X))
 
 
+class NeighborsOnNumbers(ClassifierOnNumbers):
+    """Neighbours, whose probabilities are drawn to the classes' shares by the weight of one row.
+
+    Otherwise neighbours of one class make its probability 1, however few they are, and where no row
+    is told wrongly by luck, no other member would have a weight.
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        self._set_shares(y, sample_weight)
+        return super().fit(X, y, sample_weight, groups)
+
+    def _set_shares(self, y: Any, sample_weight: Any) -> None:
+        weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
+        n_rows, share = number_of_rows(weight), normalised_weights(weight, len(y))
+        shares = np.bincount(np.unique(y, return_inverse=True)[1], share)
+        self.added_shares_ = n_rows / (n_rows + 1), shares / (n_rows + 1)
+
+    def _drawn(self, proba: np.ndarray) -> np.ndarray:
+        share, added = self.added_shares_
+        return share * proba + added
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return self._drawn(super().predict_proba(X))
+
+    def __held_out_predictions__(
+        self, X: Any, y: Any, splits: list[Split], **params: Any
+    ) -> np.ndarray | None:
+        self._set_shares(y, params.get("sample_weight"))
+        found = super().__held_out_predictions__(X, y, splits, **params)
+        return None if found is None else self._drawn(found)
+
+
 def _quietly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call it; a fit that ends before it converges counts by what it predicts."""
     with warnings.catch_warnings():
@@ -243,10 +275,10 @@ class Library:
         return kind(learner, self.categories)
 
     def neighbors(self) -> Estimator:
-        kind = BaggedNearestNeighborsRegressor
         if self.of_classes:
-            kind = BaggedNearestNeighborsClassifier
-        return self.on_numbers(kind(max_samples="loo"))
+            learner = BaggedNearestNeighborsClassifier(max_samples="loo")
+            return NeighborsOnNumbers(learner, self.categories)
+        return self.on_numbers(BaggedNearestNeighborsRegressor(max_samples="loo"))
 
     def linear(self) -> Estimator:
         if self.of_classes:

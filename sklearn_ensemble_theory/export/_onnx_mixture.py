@@ -31,7 +31,7 @@ from sklearn_ensemble_theory.averaging import (
 )
 from sklearn_ensemble_theory.boosting import AdditiveBoostingRegressor, LogitBoostClassifier
 from sklearn_ensemble_theory.combining import SuperLearnerClassifier, SuperLearnerRegressor
-from sklearn_ensemble_theory.combining._library import OnNumbers
+from sklearn_ensemble_theory.combining._library import NeighborsOnNumbers, OnNumbers
 from sklearn_ensemble_theory.combining._super_learning import Tempering
 
 from ._onnx_additive import add_scores, cuts_of_terms
@@ -169,7 +169,11 @@ def _of_numbers(member: OnNumbers, rows: Rows) -> str:
             z = node("Mul", graph.cast(is_known, "DOUBLE"), constant(np.array(0.0)))
         z = node("Div", node("Sub", z, constant(member.means_)), constant(member.scales_))
     names = [f"x{j}" for j in range(len(rows.names))]
-    return predictions_of(member.estimator_, Rows(graph, z, names, True))
+    found = predictions_of(member.estimator_, Rows(graph, z, names, True))
+    if isinstance(member, NeighborsOnNumbers):
+        share, added = member.added_shares_
+        found = node("Add", node("Mul", found, constant(np.array(share))), constant(added))
+    return found
 
 
 def _of_linear(member: Any, rows: Rows) -> str:

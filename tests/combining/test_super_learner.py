@@ -813,3 +813,24 @@ def test_rows_are_checked_before_their_offsets():
     model = SuperLearnerRegressor(["linear"], random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="2D array"):
         model.predict(np.array(0.5), offset=[0.5, 0.7])
+
+
+def test_neighbors_are_never_certain():
+    """Of n rows, all of which their neighbours tell rightly, the loss is that of one row more."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(0, 0.1, (40, 2)), rng.normal(3, 0.1, (60, 2))])
+    y = np.repeat(["a", "b"], [40, 60])
+    options = {"members": ["neighbors", "linear"], "random_state": 0}
+    model = SuperLearnerClassifier(**options).fit(X, y)
+    neighbors = model.members_["neighbors"]
+    proba = neighbors.predict_proba(np.array([[0.0, 0.0], [3.0, 3.0]]))
+    np.testing.assert_allclose(proba, [[100.4 / 101, 0.6 / 101], [0.4 / 101, 100.6 / 101]])
+    known = dict(zip(model.leaderboard_["name"], model.leaderboard_["loss"]))
+    assert known["neighbors"] == pytest.approx(
+        -0.4 * np.log(100.4 / 101) - 0.6 * np.log(100.6 / 101)
+    )
+    # Weights that count rows count here too.
+    weight = np.repeat([2.0, 1.0], [40, 60])
+    counted = SuperLearnerClassifier(**options).fit(X, y, sample_weight=weight)
+    shares = counted.members_["neighbors"].predict_proba([[0.0, 0.0]])
+    np.testing.assert_allclose(shares, [[(140 + 4 / 7) / 141, 3 / 7 / 141]])
