@@ -166,6 +166,26 @@ COMMON = {
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
         """,
+    "raises_without_offset": """
+        Raises
+        ------
+        ValueError
+            If the fit had an offset, and these rows have none.
+        """,
+    "learner_params": """
+        **fit_params : dict
+            Passed to the `fit` of the weak learners if metadata routing is enabled.
+        """,
+    "weights_and_cv": """
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights. Rows of weight 0 are left out: the splits of `cv` refer to all
+            rows, while an integer `cv` splits the rows of positive weight.
+        """,
+    "cost_of_walks": """
+        Notes
+        -----
+        Cost: O(depth) a row and tree.
+        """,
     "fit_targets": """
         Parameters
         ----------
@@ -179,6 +199,16 @@ COMMON = {
         class_weight : dict, "balanced" or None, default=None
             Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight},
             or "balanced" for weights that give all classes the same total.
+        """,
+    "references_Soloff": """
+        References
+        ----------
+        %(Soloff)s
+        """,
+    "references_DSGA": """
+        References
+        ----------
+        %(DSGA)s
         """,
     "references_Bach": """
         References

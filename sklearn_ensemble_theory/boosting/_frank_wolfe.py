@@ -213,15 +213,12 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, ReadsOnce, BaseEs
             Sparse matrices are accepted if `estimator` is None.
         y : array-like of shape (n_samples,)
             Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. Rows of weight 0 are left out: the splits of `cv` refer to all
-            rows, while an integer `cv` splits the rows of positive weight.
+        %(weights_and_cv)s
         groups : array-like of shape (n_samples,), default=None
             Labels of the rows that belong together, such as those of one patient: no split that
             compares radii divides them. A `cv` that splits by groups, such as `GroupKFold`, gets
             them; an integer is then a number of folds of whole groups.
-        **fit_params : dict
-            Passed to the `fit` of the weak learners if metadata routing is enabled.
+        %(learner_params)s
 
         %(returns_self)s
 

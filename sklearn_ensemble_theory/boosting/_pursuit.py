@@ -210,9 +210,7 @@ class MatchingPursuitRegressor(
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Several targets are fitted one by one, with the same Gram matrix. A Dask collection
             where X is one.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. Rows of weight 0 are left out: the splits of `cv` refer to all
-            rows, while an integer `cv` splits the rows of positive weight.
+        %(weights_and_cv)s
         groups : array-like of shape (n_samples,), default=None
             Labels of the rows that belong together, such as those of one patient: no split that
             compares numbers of rounds divides them. A `cv` that splits by groups, such as

@@ -166,10 +166,7 @@ def l2_boosting_squared_bias(
     bias2 : ndarray of shape (n_times,)
         The squared bias.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range, or if the matrix is unstable and overflows.
+    %(raises_unstable)s
 
     See Also
     --------
@@ -291,10 +288,7 @@ def l2_boosting_new_point_error(
     error : ndarray of shape (n_times,)
         In units of y squared, with the noise of the new targets.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range, or if the matrix is unstable and overflows.
+    %(raises_unstable)s
 
     Examples
     --------

@@ -359,8 +359,7 @@ def projection_bias_bound(
 
     Parameters
     ----------
-    gram : array-like of shape (n_features, n_features)
-        G = Phi'Phi, symmetric.
+    %(gram_of_Phi)s
     coefficients : array-like of shape (n_features,)
         theta; Phi theta are the means of the targets.
     first : array-like of shape (n_features, n_features)

@@ -90,10 +90,7 @@ def bagging_stability(
 
     The cost is O(1).
 
-    References
-    ----------
-    J. A. Soloff, R. F. Barber and R. Willett (2024). "Bagging provides assumption-free stability".
-    *Journal of Machine Learning Research* 25.
+    %(references_Soloff)s
 
     Examples
     --------
@@ -153,10 +150,7 @@ def bagging_stable_max_samples(
     --------
     bagging_stability : The bound.
 
-    References
-    ----------
-    J. A. Soloff, R. F. Barber and R. Willett (2024). "Bagging provides assumption-free stability".
-    *Journal of Machine Learning Research* 25.
+    %(references_Soloff)s
 
     Examples
     --------

@@ -47,9 +47,7 @@ class ConditionalRiskDisplay:
     sklearn_ensemble_theory.bounds.conditional_surrogate_risk : The number for given scores.
     sklearn_ensemble_theory.bounds.is_classification_calibrated : The condition at 0.
 
-    References
-    ----------
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+    %(references_Shah)s
 
     Examples
     --------

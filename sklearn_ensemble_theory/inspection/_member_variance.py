@@ -191,9 +191,7 @@ class VarianceDecompositionDisplay:
     variance_decomposition : The numbers at each point.
     BiasVarianceDisplay : Bias and variance of any estimator.
 
-    References
-    ----------
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+    %(references_Shah)s
 
     Examples
     --------

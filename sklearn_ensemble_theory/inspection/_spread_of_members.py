@@ -80,9 +80,7 @@ def variance_decomposition(model: FittedPredictor, X: MatrixLike) -> VarianceDec
     -----
     The cost is that of `standard_error`.
 
-    References
-    ----------
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+    %(references_Shah)s
 
     Examples
     --------

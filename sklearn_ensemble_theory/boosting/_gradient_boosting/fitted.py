@@ -192,9 +192,7 @@ class FittedBoosting(PickledInBlocks, ReadsOnce, BaseEstimator, metaclass=ABCMet
             Indices of nodes. The third axis, for classifiers, has the length of that of
             `estimators_`.
 
-        Notes
-        -----
-        Cost: O(depth) a row and tree.
+        %(cost_of_walks)s
         """
         check_is_fitted(self)
         X = self._validate(X, reset=False)
@@ -263,10 +261,7 @@ class BoostedRegressor(RegressorMixin, FittedBoosting):
         score : float
             R², at most 1.
 
-        Raises
-        ------
-        ValueError
-            If the fit had an offset, and these rows have none.
+        %(raises_without_offset)s
         """
         offset = offset_to_score(self, offset, X, self._has_offset)
         return coefficient_of_determination(y, self.predict(X, offset), sample_weight)
@@ -387,10 +382,7 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
         score : float
             The share of right labels.
 
-        Raises
-        ------
-        ValueError
-            If the fit had an offset, and these rows have none.
+        %(raises_without_offset)s
         """
         offset = offset_to_score(self, offset, X, self._has_offset)
         return accuracy(y, self.predict(X, offset), sample_weight)

@@ -268,8 +268,7 @@ class AdaBoostClassifier(WeightedVotes):
             Class labels; or a Dask collection.
         sample_weight : array-like of shape (n_samples,), default=None
             Initial weights; only their ratios matter. Or a Dask collection.
-        **fit_params : dict
-            Passed to the `fit` of the weak learners if metadata routing is enabled.
+        %(learner_params)s
 
         %(returns_self)s
 

@@ -305,8 +305,7 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
         sample_weight : array-like of shape (n_samples,), default=None
             Initial weights, the probabilities of the rows in the first round; only their ratios
             matter. Rows of weight 0 are left out.
-        **fit_params : dict
-            Passed to the `fit` of the weak learners if metadata routing is enabled.
+        %(learner_params)s
 
         %(returns_self)s
 

@@ -130,8 +130,7 @@ class BinaryBooster(WeightedVotes):
             Labels of the rows that belong together, such as those of one patient. Where rows are
             held out, `validation_fraction` of the groups are, and all rows of a group are on the
             same side; so they are in the splits by which a parameter is chosen.
-        **fit_params : dict
-            Passed to the `fit` of the weak learners if metadata routing is enabled.
+        %(learner_params)s
 
         %(returns_self)s
 

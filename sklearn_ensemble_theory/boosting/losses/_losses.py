@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from ..._blocks import by_chunks
+from ..._documentation import documented
 from ..._roots import group_sums, root_of_increasing, root_of_jumps
 from ..._scaling import mean_from_first
 from ..._typing import available_if
@@ -43,14 +44,13 @@ SMALLEST_MEAN = 1e-150
 # --- real targets ---------------------------------------------------------------------------------
 
 
+@documented()
 class SquaredLoss(Loss):
     """l(y, u) = (y - u)² / 2, with G2 = 1 [Bach, §10.3.1].
 
     The factor 1/2 makes the negative gradient the residual.
 
-    References
-    ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(references_Bach)s
 
     Examples
     --------
@@ -556,14 +556,13 @@ class MarginLoss(Loss):
             raise ValueError(f"{type(self).__name__} needs targets that are -1 or +1.")
 
 
+@documented()
 class LogisticLoss(MarginLoss):
     """l(y, u) = log(1 + exp(-y u)), natural logarithm; u is the log-odds of +1.
 
     G1 = 1 and G2 = 1/4 [Bach, §10.3.1].
 
-    References
-    ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(references_Bach)s
     """
 
     smoothness = 0.25
@@ -604,15 +603,14 @@ def log_odds(share: Array, sample_weight: Array | None) -> float:
     return float(np.log(share) - np.log1p(-share))
 
 
+@documented()
 class ExponentialLoss(MarginLoss):
     """l(y, u) = exp(-y u); u is half the log-odds of +1. Neither smooth nor Lipschitz.
 
     With weak learners of two values the line search is closed: for outputs in {-1, 1} it is
     AdaBoost's b = log((1 - eps) / eps) / 2 [Bach, §10.3.4].
 
-    References
-    ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(references_Bach)s
     """
 
     probability = True
