@@ -136,8 +136,9 @@ class CVChoice(BaseEstimator):
 def results_of_choice(parameter: str, values: np.ndarray, scores: np.ndarray) -> dict[str, Any]:
     """`cv_results_` of scores of shape (n_values, n_splits), in each of which a split counts 1."""
     n_splits = scores.shape[1]
-    # Squares of losses, which are squares already, could overflow.
-    mean = scores.mean(axis=1)
+    # Squares of losses, which are squares already, could overflow, and so could their sum.
+    with np.errstate(over="ignore"):
+        mean = scores.mean(axis=1)
     error = np.full(len(scores), np.nan)
     if n_splits > 1:
         with np.errstate(invalid="ignore"):

@@ -343,3 +343,13 @@ def test_the_chosen_radius_has_the_unit_of_y(estimator, exponent):
         other.fit(X, np.ldexp(y, exponent))
     assert other.radius_ == pytest.approx(np.ldexp(one.radius_, exponent))
     np.testing.assert_allclose(other.predict(X), np.ldexp(one.predict(X), exponent))
+
+
+def test_held_out_risks_of_huge_targets():
+    """Their sum over the folds overflows, without a warning, and the choice does not change."""
+    X, y, _ = problem(n=40, d=3)
+    small = FrankWolfeRegressor(radius=[1.0, 2.0]).fit(X, y)
+    factor = 2.0**512
+    large = FrankWolfeRegressor(radius=[factor, 2.0 * factor]).fit(X, y * factor)
+    assert large.radius_ == small.radius_ * factor
+    assert large.cv_results_["mean_score"][0] == np.inf
