@@ -21,7 +21,7 @@ LARGEST_POWER = 2.0
 
 @dataclass
 class TargetScale:
-    """The map ``scaled = (y - mean) / scale`` to the target's size; 1 if it is constant."""
+    """The map ``scaled = (y - mean) / scale`` to the target's size; of a constant 1."""
 
     mean: float | np.ndarray
     scale: float | np.ndarray

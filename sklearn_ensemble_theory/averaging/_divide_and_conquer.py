@@ -209,15 +209,12 @@ class BaseDivideAndConquer(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
         Cost: m fits to n/m rows, O(n log n) for the blocks, and for `weighting="risk"` the
         prediction of n rows by every member.
 
-        A row of weight 2 is in one block, and counts as one row for `n_blocks="rate"`. Two equal
-        rows are two rows, which may be in two blocks. With a single block both give the same model,
-        if they do for the estimator.
-
-        The blocks of Dask collections are the chunks that have rows of positive weight, and each
-        member is fitted where its chunk is. `n_blocks` must be "rate" or their number, and
-        `shuffle`, `stratify` and `groups` cannot be used: the rows of a chunk should be a random
-        sample of all rows. The rows are read twice, and once more for `weighting="risk"`. The
-        model is that of the same blocks in memory with ``shuffle=False``; `blocks_` is not set.
+        A row of weight 2 is in one block, and counts as one row for `n_blocks="rate"`; two equal
+        rows may be in two blocks. The blocks of Dask collections are the chunks that have rows of
+        positive weight (:ref:`passes-over-chunks`), which should be random samples of all rows:
+        `n_blocks` must be "rate" or their number, and `shuffle`, `stratify` and `groups` cannot be
+        used. The model is that of the same blocks in memory with ``shuffle=False``; `blocks_` is
+        not set.
         """
         raise_for_params(fit_params, self, "fit")
         estimator: Any = self._get_estimator()

@@ -128,9 +128,9 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, Base
     addition to X, the m sketches and a chunk of 2 s rows at most are in memory. For n <= s rows it
     is O(n d^2) once: no sketch would be smaller than X, or closer to least squares.
 
-    *Dask collections* are read once, for "leverage" three times, and k + 1 times more with
-    `n_refinements=k`. If a sketch of X does not have full rank, the solution of the smallest norm
-    is used. The user guide has the details of both, and of leverage scores.
+    If a sketch of X does not have full rank, the solution of the smallest norm is used. See
+    :ref:`passes-over-chunks` for Dask collections and :ref:`sketched-least-squares` for leverage
+    scores.
 
     %(references_Bach)s
 

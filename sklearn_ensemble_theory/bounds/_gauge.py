@@ -395,7 +395,7 @@ def _whitened(gram: ArrayLike) -> _Columns | None:
 
 
 def _largest_vertex(columns: _Columns) -> np.ndarray | None:
-    """The w of the largest v with products in [-1, 1]; None if there may be many vertices."""
+    """The w of the largest v with products in [-1, 1]; None if there may be too many."""
     basis, root = columns.basis, columns.root
     r, d = basis.shape
     if r == d:

@@ -66,7 +66,7 @@ class Candidate:
 
     @property
     def takes_categories(self) -> bool:
-        """Whether the model takes a frame with categories, which others have in numbers."""
+        """Whether the model takes a frame with categories, and bins its features."""
         return self.model.get_params().get("categorical_features") == "from_dtype"
 
     def pipeline(self, encoder: Any = None, has_missing: bool = False) -> Pipeline:

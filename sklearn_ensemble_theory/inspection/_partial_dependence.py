@@ -396,7 +396,7 @@ def left_shares(nodes: FittedNodes, leaves: np.ndarray, weight: np.ndarray) -> n
 def mean_at_points(
     nodes: FittedNodes, left: np.ndarray, targets: np.ndarray, points: np.ndarray
 ) -> np.ndarray:
-    """The mean of a tree at each point: features of `targets` have its values, others all."""
+    """The mean of a tree at each point: `targets` have its values, other features all."""
     children = nodes.left, nodes.right
     column = np.full(nodes.tree.n_features, -1)
     column[targets] = np.arange(len(targets))

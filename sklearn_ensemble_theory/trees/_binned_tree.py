@@ -495,10 +495,8 @@ class BinnedTreeRegressor(BaseBinnedTree, RegressorMixin, DecisionTreeRegressor)
     Notes
     -----
     %(cost_of_growth)s
-    The best two sets of categories are found at the cost of sorting: in the order of the means of
-    their targets they lie side by side [Breiman et al. 1984, theorem 4.5]. For several targets the
-    order is that of the first principal component of the means [Coppersmith et al. 1999], which is
-    near the best.
+    How the best sets of categories are found [Breiman et al. 1984, theorem 4.5; Coppersmith et al.
+    1999] is said in :ref:`categories-of-trees` in the user guide.
 
     Trees of ensembles are bound to the bins of all rows: edges do not move to where the data of a
     node are dense. With 255 bins this rarely changes the accuracy, except that of ensembles of full
@@ -689,10 +687,8 @@ class BinnedTreeClassifier(BaseBinnedTree, WeighsClasses, ClassifierMixin, Decis
     Notes
     -----
     %(cost_of_growth)s
-    The best two sets of categories are found at the cost of sorting: for two classes they lie side
-    by side in the order of the shares of the second [Breiman et al. 1984, theorem 4.5]. For more
-    classes, or several outputs, the order is that of the first principal component of the shares
-    [Coppersmith et al. 1999], which is near the best.
+    How the best sets of categories are found [Breiman et al. 1984, theorem 4.5; Coppersmith et al.
+    1999] is said in :ref:`categories-of-trees` in the user guide.
 
     `AdaBoostClassifier` cuts the columns into bins once for all rounds, unless features or cuts are
     drawn or classes are weighted.
