@@ -117,7 +117,7 @@ class SmoothBoostClassifier(BinaryBooster):
     edges_ : ndarray of shape (n_rounds,)
         1/2 minus the error of each weak learner under the weights of its round.
     densities_ : ndarray of shape (n_rounds,)
-        The density of the measure in each round, the mean of M(i).
+        The density in each round, the mean of the measure of the rows.
     gains_ : ndarray of shape (n_rounds,)
         The correlation of each vote with the labels under the measure, 2 edge density.
     moves_ : ndarray of shape (n_rounds,)
