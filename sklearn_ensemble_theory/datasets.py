@@ -56,6 +56,18 @@ TEXTS = {
         n_features : int, default=20
             d, the number of features.
         """,
+    "of_n_features": """
+        Parameters
+        ----------
+        %(n_features)s
+        """,
+    "of_samples": """
+        Parameters
+        ----------
+        %(n_samples)s
+        %(n_features)s
+        %(random_state)s
+        """,
     "inputs": """
         X : ndarray of shape (n_samples, n_features)
             Inputs.
@@ -64,9 +76,25 @@ TEXTS = {
         X : array-like of shape (n_samples, n_features)
             Inputs.
         """,
+    "of_inputs": """
+        Parameters
+        ----------
+        %(given_inputs)s
+        """,
     "two_classes": """
         y : int ndarray of shape (n_samples,)
             Classes -1 and +1.
+        """,
+    "returns_labels": """
+        Returns
+        -------
+        %(two_classes)s
+        """,
+    "returns_rows_and_labels": """
+        Returns
+        -------
+        %(inputs)s
+        %(two_classes)s
         """,
     "targets": """
         y : ndarray of shape (n_samples,)
@@ -77,6 +105,8 @@ TEXTS = {
             Labels of at least two classes.
         """,
     "noisy_labels": """
+        Returns
+        -------
         y : ndarray of shape (n_samples,)
             Labels with noise.
         flipped : bool ndarray of shape (n_samples,)
@@ -355,16 +385,9 @@ def make_twonorm(
     Row x has the distribution N(y a, I), where y is -1 or +1 with equal probability and a has the
     coordinates 2/sqrt(d).
 
-    Parameters
-    ----------
-    %(n_samples)s
-    %(n_features)s
-    %(random_state)s
+    %(of_samples)s
 
-    Returns
-    -------
-    %(inputs)s
-    %(two_classes)s
+    %(returns_rows_and_labels)s
 
     %(raises_sizes)s
 
@@ -385,13 +408,9 @@ def make_twonorm(
 def twonorm_bayes_rule(X: ArrayLike) -> np.ndarray:
     """The classes of least error for `make_twonorm`: the sign of the sum of the features.
 
-    Parameters
-    ----------
-    %(given_inputs)s
+    %(of_inputs)s
 
-    Returns
-    -------
-    %(two_classes)s
+    %(returns_labels)s
 
     Examples
     --------
@@ -426,16 +445,9 @@ def make_threenorm(
     Rows of class -1 have the distribution N(a, I) or N(-a, I), with equal probability; rows of
     class +1 have N(b, I), where b has the coordinates 2/sqrt(d) and -2/sqrt(d) in turn.
 
-    Parameters
-    ----------
-    %(n_samples)s
-    %(n_features)s
-    %(random_state)s
+    %(of_samples)s
 
-    Returns
-    -------
-    %(inputs)s
-    %(two_classes)s
+    %(returns_rows_and_labels)s
 
     %(raises_sizes)s
 
@@ -458,13 +470,9 @@ def make_threenorm(
 def threenorm_bayes_rule(X: ArrayLike) -> np.ndarray:
     """The classes of least error for `make_threenorm`: -1 where cosh(a'x) > exp(b'x).
 
-    Parameters
-    ----------
-    %(given_inputs)s
+    %(of_inputs)s
 
-    Returns
-    -------
-    %(two_classes)s
+    %(returns_labels)s
 
     Examples
     --------
@@ -484,9 +492,7 @@ def threenorm_bayes_error(n_features: int = 20) -> float:
     a'x and b'x are normal with variance 4. Their correlation is 0 for even d, and 1/d for odd d, so
     that one integral over a'x remains.
 
-    Parameters
-    ----------
-    %(n_features)s
+    %(of_n_features)s
 
     Returns
     -------
@@ -527,16 +533,9 @@ def make_ringnorm(
     Rows of class -1 have the distribution N(0, 4 I), rows of class +1 have N(a, I), where a has the
     coordinates 2/sqrt(d).
 
-    Parameters
-    ----------
-    %(n_samples)s
-    %(n_features)s
-    %(random_state)s
+    %(of_samples)s
 
-    Returns
-    -------
-    %(inputs)s
-    %(two_classes)s
+    %(returns_rows_and_labels)s
 
     %(raises_sizes)s
 
@@ -557,13 +556,9 @@ def make_ringnorm(
 def ringnorm_bayes_rule(X: ArrayLike) -> np.ndarray:
     """The classes of least error for `make_ringnorm`: +1 inside a ball around 4a/3.
 
-    Parameters
-    ----------
-    %(given_inputs)s
+    %(of_inputs)s
 
-    Returns
-    -------
-    %(two_classes)s
+    %(returns_labels)s
 
     Examples
     --------
@@ -584,9 +579,7 @@ def ringnorm_bayes_error(n_features: int = 20) -> float:
     The squared distance to the centre of the ball has a noncentral chi-squared distribution, for
     both classes.
 
-    Parameters
-    ----------
-    %(n_features)s
+    %(of_n_features)s
 
     Returns
     -------
@@ -794,8 +787,6 @@ def add_label_noise(
         The probability of a wrong label, in [0, 1]. All other classes are equally likely.
     %(random_state)s
 
-    Returns
-    -------
     %(noisy_labels)s
 
     Raises
@@ -825,17 +816,13 @@ def add_massart_noise(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Replace each label with a probability that depends on x and is below 1/2: Massart noise.
 
-    Parameters
-    ----------
-    %(given_inputs)s
+    %(of_inputs)s
     %(labels)s
     eta : callable or array-like of shape (n_samples,)
         The probability of a wrong label for each row, or a function of X that returns it; in
         [0, 1/2).
     %(random_state)s
 
-    Returns
-    -------
     %(noisy_labels)s
 
     Raises
@@ -879,9 +866,7 @@ def add_malicious_rows(
     row drawn at random, m the mean of all rows and c the `distance`, with a class that is not that
     of x.
 
-    Parameters
-    ----------
-    %(given_inputs)s
+    %(of_inputs)s
     %(labels)s
     fraction : float
         The share of rows to replace, in [0, 1]; rounded to a whole number of rows.

@@ -87,8 +87,6 @@ class AveragedRegressor(RegressorMixin):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions, in the units of y.
 
-        Notes
-        -----
         %(cost_of_members)s
         """
         raise_for_params(params, self, "predict")
@@ -138,18 +136,13 @@ class AveragedClassifier(ClassifierMixin):
     def predict(self, X: MatrixLike, **params: object) -> np.ndarray:
         """The class of the largest mean probability, or of the most votes.
 
-        Parameters
-        ----------
-        %(X_classified)s
-        %(members_params)s
+        %(of_classified_rows)s
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Labels. Of equal classes the first or last in `classes_`, as `ties` says.
 
-        Notes
-        -----
         %(cost_of_members)s
         """
         raise_for_params(params, self, "predict")
@@ -163,10 +156,7 @@ class AveragedClassifier(ClassifierMixin):
     def predict_proba(self, X: MatrixLike, **params: object) -> np.ndarray:
         """Mean of the members' class probabilities; shares of their votes if `voting="hard"`.
 
-        Parameters
-        ----------
-        %(X_classified)s
-        %(members_params)s
+        %(of_classified_rows)s
 
         Returns
         -------
@@ -175,8 +165,6 @@ class AveragedClassifier(ClassifierMixin):
             without `predict_proba` gives its vote; a member whose rows lacked a class gives that
             class probability 0.
 
-        Notes
-        -----
         %(cost_of_members)s
         """
         raise_for_params(params, self, "predict_proba")
@@ -187,10 +175,7 @@ class AveragedClassifier(ClassifierMixin):
     def predict_log_proba(self, X: MatrixLike, **params: object) -> np.ndarray:
         """Logarithm of the probabilities of `predict_proba`, -inf for 0.
 
-        Parameters
-        ----------
-        %(X_classified)s
-        %(members_params)s
+        %(of_classified_rows)s
 
         Returns
         -------
@@ -199,8 +184,6 @@ class AveragedClassifier(ClassifierMixin):
             They are computed from the members' logarithms where the members have
             `predict_log_proba`, so that very small probabilities do not underflow to 0.
 
-        Notes
-        -----
         %(cost_of_members)s
         """
         raise_for_params(params, self, "predict_log_proba")

@@ -923,8 +923,6 @@ class BaggedClassifier(AveragedClassifier):
             The probability aimed at, on average over the rows.
         %(set_method)s
 
-        Returns
-        -------
         %(sets)s
 
         Raises
@@ -944,8 +942,6 @@ class BaggedClassifier(AveragedClassifier):
         Cost: that of predictions, and O(log n + log K) for each row and class. The first call after
         a fit without `oob_score=True` predicts all training rows.
 
-        References
-        ----------
         %(references_of_sets)s
 
         Examples

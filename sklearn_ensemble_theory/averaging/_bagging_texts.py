@@ -14,7 +14,15 @@ AVERAGES = {
         **params : dict
             Routed to the members' method where metadata routing is enabled.
         """,
+    "of_classified_rows": """
+        Parameters
+        ----------
+        %(X_classified)s
+        %(members_params)s
+        """,
     "cost_of_members": """
+        Notes
+        -----
         Cost: one prediction of each member.
         """,
 }
@@ -265,6 +273,8 @@ BAGGING = AVERAGES | {
         """,
     # Attributes.
     "forest_notes": """
+        Notes
+        -----
         The cost is about O(m_try s' log² s') for each of the B trees, for s' distinct rows, and
         O(s log s) for each draw; on bins about O(m_try s') for each level of a tree. With the same
         `random_state` exact trees are those of scikit-learn's class (release 1.9), fitted to the
@@ -330,6 +340,8 @@ BAGGING = AVERAGES | {
         """,
     # References.
     "real_forest": """
+        Attributes
+        ----------
         %(members)s
         %(n_outputs)s
         %(categories_)s
@@ -339,6 +351,8 @@ BAGGING = AVERAGES | {
         %(oob_prediction)s
         """,
     "class_forest": """
+        Attributes
+        ----------
         %(members)s
         %(forest_classes)s
         %(n_outputs)s

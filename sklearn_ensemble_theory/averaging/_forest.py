@@ -339,8 +339,6 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
     %(forest_columns)s
     %(honesty)s
 
-    Attributes
-    ----------
     %(real_forest)s
 
     See Also
@@ -348,8 +346,6 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
     BaggingRegressor : The same for any base learner.
     RandomForestClassifier : The same for classification.
 
-    Notes
-    -----
     %(forest_notes)s
 
     %(far_targets)s
@@ -453,8 +449,6 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
     %(ties)s
     %(honesty)s
 
-    Attributes
-    ----------
     %(class_forest)s
 
     See Also
@@ -462,8 +456,6 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
     BaggingClassifier : The same for any base learner.
     RandomForestRegressor : The same for regression.
 
-    Notes
-    -----
     %(forest_notes)s
 
     %(references_Bach)s
@@ -573,8 +565,6 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
     %(forest_columns)s
     %(honesty)s
 
-    Attributes
-    ----------
     %(real_forest)s
 
     See Also
@@ -693,8 +683,6 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
     %(ties)s
     %(honesty)s
 
-    Attributes
-    ----------
     %(class_forest)s
 
     See Also

@@ -179,6 +179,8 @@ NEIGHBORS_TEXTS = {
             weights require.
         """,
     "references": """
+        References
+        ----------
         %(Bach)s
 
         D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods".
@@ -585,8 +587,6 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
     O(n R (log R + sizes x outputs)). Memory beyond the data is bounded by blocks of 2^19 neighbours
     (about 15 MB), more only if a single row has more tied neighbours than that.
 
-    References
-    ----------
     %(references)s
 
     Examples
@@ -668,8 +668,6 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     n_classes numbers in memory. The weights without replacement are those of [Bach, §10.1.2]; their
     rate of convergence is studied in [Biau, Cérou and Guyader, 2010].
 
-    References
-    ----------
     %(references)s
 
     Examples

@@ -61,6 +61,11 @@ TEXTS = {
             Numbers or probabilities that each member predicts for rows that it has not seen; a list
             of such arrays for several outputs.
         """,
+    "of_P": """
+        Parameters
+        ----------
+        %(P)s
+        """,
 }
 
 
@@ -111,9 +116,7 @@ class MemberWeights(BaseEstimator):
     ) -> Self:
         """Find the weights.
 
-        Parameters
-        ----------
-        %(P)s
+        %(of_P)s
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets or labels.
         %(sample_weight)s
@@ -228,9 +231,7 @@ class MemberWeights(BaseEstimator):
     def predict(self, P: ArrayLike) -> np.ndarray:
         """The weighted sums of numbers, or the labels of the largest weighted sums.
 
-        Parameters
-        ----------
-        %(P)s
+        %(of_P)s
 
         Returns
         -------
@@ -249,9 +250,7 @@ class MemberWeights(BaseEstimator):
     def predict_proba(self, P: ArrayLike) -> Any:
         """The probabilities that weighted sums stand for, after a fit to probabilities.
 
-        Parameters
-        ----------
-        %(P)s
+        %(of_P)s
 
         Returns
         -------
@@ -332,9 +331,7 @@ class WeightedMean(MemberWeights):
     that of probabilities and each Newton step of a function of the margin; a linear program for the
     absolute error and the hinge.
 
-    References
-    ----------
-    %(Shah)s
+    %(references_Shah)s
 
     Examples
     --------
@@ -463,9 +460,7 @@ class BestMember(ScoredMembers):
     splits, as :class:`~sklearn.model_selection.GridSearchCV` chooses. It is the discrete super
     learner of van der Laan, Polley and Hubbard (2007).
 
-    References
-    ----------
-    %(Shah)s
+    %(references_Shah)s
 
     M. J. van der Laan, E. C. Polley and A. E. Hubbard (2007). "Super learner". *Statistical
     Applications in Genetics and Molecular Biology* 6.

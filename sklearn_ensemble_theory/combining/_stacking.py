@@ -100,6 +100,8 @@ CONSTRAINTS: dict[str, list] = {
 
 STACKING_TEXTS = {
     "estimators": """
+        Parameters
+        ----------
         estimators : list of (str, estimator) tuples
             The members, with a name each. Clones of them are fitted to all rows, and to the
             training rows of each split of `cv`. A member can be left out by
@@ -177,16 +179,22 @@ STACKING_TEXTS = {
         %(names_of_members)s
         """,
     "notes": """
+        Notes
+        -----
         The cost is v + 1 fits of each member for v splits, and the fit of the combination: for
         weights of k members from n held-out rows mostly O(n k^2). Rows of weight 0 are left out.
         Several outputs have weights of their own.
         """,
     "references": """
+        References
+        ----------
         %(Shah)s
 
         D. H. Wolpert (1992). "Stacked generalization". *Neural Networks* 5.
         """,
     "predict_params": """
+        Parameters
+        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
 
@@ -195,9 +203,13 @@ STACKING_TEXTS = {
             enabled; none with learned weights.
         """,
     "cost_of_predictions": """
+        Notes
+        -----
         Cost: a prediction of each member, with learned weights of those with a weight other than 0.
         """,
-    "coverage": """
+    "notes_of_coverage": """
+        Notes
+        -----
         Coverage is about `coverage`, without a guarantee for finite samples: the members that
         predict a held-out row are fitted to fewer rows than those of the stack, and the combination
         for a split is learned from predictions of members that have seen its rows. The user guide
@@ -605,8 +617,6 @@ class BaseStacking(TransformerMixin, NamedMembers):
 class StackingClassifier(ClassifierMixin, BaseStacking):
     """Combination of classifiers that is learned from their held-out predictions.
 
-    Parameters
-    ----------
     %(estimators)s
 
     final_estimator : estimator or str, default=None
@@ -647,12 +657,8 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
     StackingRegressor : The same for regression.
     VotingClassifier : Given weights.
 
-    Notes
-    -----
     %(notes)s
 
-    References
-    ----------
     %(references)s
 
     Examples
@@ -706,8 +712,6 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
     def predict(self, X: MatrixLike, **predict_params: Any) -> np.ndarray:
         """Predict labels.
 
-        Parameters
-        ----------
         %(predict_params)s
 
         Returns
@@ -716,8 +720,6 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
             Labels: with learned weights those of the largest weighted sum, of equal ones the first
             in `classes_`.
 
-        Notes
-        -----
         %(cost_of_predictions)s
         """
         check_is_fitted(self)
@@ -747,8 +749,6 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
             (:class:`~sklearn_ensemble_theory.combining.WeightedMean` says which). With several
             outputs as in scikit-learn: the first column for each of them.
 
-        Notes
-        -----
         %(cost_of_predictions)s
         """
         check_is_fitted(self)
@@ -801,18 +801,12 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         fewer than `coverage` (n + 1) held-out rows have a smaller score than s_c(x), that of
         `predict_proba`. Only with `held_out="cv"`.
 
-        Parameters
-        ----------
         %(set_parameters)s
 
-        Notes
-        -----
-        %(coverage)s
+        %(notes_of_coverage)s
 
         Cost: that of `predict_proba`, and O(log n) for each row and class.
 
-        References
-        ----------
         %(references_of_sets)s
         """
         check_is_fitted(self)
@@ -825,8 +819,6 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
 class StackingRegressor(RegressorMixin, BaseStacking):
     """Combination of regressors that is learned from their held-out predictions.
 
-    Parameters
-    ----------
     %(estimators)s
 
     final_estimator : estimator or str, default=None
@@ -859,12 +851,8 @@ class StackingRegressor(RegressorMixin, BaseStacking):
     StackingClassifier : The same for classification.
     VotingRegressor : Given weights.
 
-    Notes
-    -----
     %(notes)s
 
-    References
-    ----------
     %(references)s
 
     Examples
@@ -909,8 +897,6 @@ class StackingRegressor(RegressorMixin, BaseStacking):
     def predict(self, X: MatrixLike, **predict_params: Any) -> np.ndarray:
         """Predict targets.
 
-        Parameters
-        ----------
         %(predict_params)s
 
         Returns
@@ -918,8 +904,6 @@ class StackingRegressor(RegressorMixin, BaseStacking):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions.
 
-        Notes
-        -----
         %(cost_of_predictions)s
         """
         check_is_fitted(self)
@@ -948,14 +932,10 @@ class StackingRegressor(RegressorMixin, BaseStacking):
         ----------
         %(interval_parameters)s
 
-        Notes
-        -----
-        %(coverage)s
+        %(notes_of_coverage)s
 
         Cost: that of `predict`.
 
-        References
-        ----------
         %(references_of_intervals)s
         """
         check_is_fitted(self)

@@ -156,6 +156,8 @@ TEXTS = {
         than a hundredth have none.
         """,
     "references": """
+        References
+        ----------
         %(Shah)s
 
         M. J. van der Laan, E. C. Polley and A. E. Hubbard (2007). "Super learner". *Statistical
@@ -488,8 +490,6 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
     -----
     %(notes)s
 
-    References
-    ----------
     %(references)s
 
     Examples
@@ -656,8 +656,6 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
         Coverage is about `coverage`, without a guarantee for finite samples: the members that
         predict a held-out row are fitted to fewer rows than those of the model.
 
-        References
-        ----------
         %(references_of_intervals)s
         """
         held, at = self._held_out(), self.predict(X, offset)
@@ -706,8 +704,6 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
 
     %(notes)s
 
-    References
-    ----------
     %(references)s
 
     R. Ranjan and T. Gneiting (2010). "Combining probability forecasts". *Journal of the Royal
@@ -859,8 +855,6 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
         By the probabilities of the held-out rows, each by members that have not seen it and by
         weights that are learned from other folds. No further fit is made.
 
-        Parameters
-        ----------
         %(set_parameters)s
 
         Notes
@@ -868,8 +862,6 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
         Coverage is about `coverage`, without a guarantee for finite samples: the members that
         predict a held-out row are fitted to fewer rows than those of the model.
 
-        References
-        ----------
         %(references_of_sets)s
         """
         rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state, empty)

@@ -92,6 +92,8 @@ CONSTRAINTS: dict[str, list] = {
 
 VOTING_TEXTS = {
     "estimators": """
+        Parameters
+        ----------
         estimators : list of (str, estimator) tuples
             The members, with a name each. Clones of them are fitted. A member can be left out by
             `set_params(name="drop")`.
@@ -120,11 +122,15 @@ VOTING_TEXTS = {
 
         %(names_of_members)s
         """,
-    "cost": """
+    "cost_of_votes": """
+        Notes
+        -----
         The cost is one fit of each member and, for n rows at `predict`, one prediction of each and
         O(n T) for T members. Rows of weight 0 are left out.
         """,
-    "coverage": """
+    "notes_of_coverage": """
+        Notes
+        -----
         Coverage is about `coverage`, without a guarantee for finite samples, as the members that
         predict a held-out row are fitted to fewer rows than those of the ensemble. With
         ``held_out="prefit"`` the rows of `fit` are exchangeable with new ones, and it is at least
@@ -418,8 +424,6 @@ class BaseVoting(TransformerMixin, NamedMembers):
 class VotingClassifier(ClassifierMixin, BaseVoting):
     """Vote of given classifiers: the majority of their labels or the mean of their probabilities.
 
-    Parameters
-    ----------
     %(estimators)s
 
     voting : {"hard", "soft"}, default="hard"
@@ -480,9 +484,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     StackingClassifier : Weights or a final classifier learned from held-out predictions.
     BaggingClassifier : Votes of one classifier on resampled rows.
 
-    Notes
-    -----
-    %(cost)s
+    %(cost_of_votes)s
 
     The vote of consistent classifiers is consistent [Ghoshdastidar, theorem En.1], and its error
     is at most twice the mean error of its members (`error_bound`). Votes are most useful for
@@ -703,16 +705,10 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         the set of x if fewer than `coverage` (n + 1) held-out rows have a smaller score than
         s_c(x). Only with `held_out`.
 
-        Parameters
-        ----------
         %(set_parameters)s
 
-        Notes
-        -----
-        %(coverage)s
+        %(notes_of_coverage)s
 
-        References
-        ----------
         %(references_of_sets)s
         """
         check_is_fitted(self)
@@ -844,8 +840,6 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
 class VotingRegressor(RegressorMixin, BaseVoting):
     """Mean of given regressors.
 
-    Parameters
-    ----------
     %(estimators)s
 
     weights : array-like of shape (n_regressors,), default=None
@@ -875,17 +869,13 @@ class VotingRegressor(RegressorMixin, BaseVoting):
     StackingRegressor : Weights or a final regressor learned from held-out predictions.
     BaggingRegressor : The mean of one regressor on resampled rows.
 
-    Notes
-    -----
-    %(cost)s
+    %(cost_of_votes)s
 
     The mean squared error of the mean is the
     mean of those of the members minus the mean of their squared differences from it, so that it is
     never larger than the average member's, and much smaller only if members differ [Bach, §10.1].
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     Examples
     --------
@@ -952,12 +942,8 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         ----------
         %(interval_parameters)s
 
-        Notes
-        -----
-        %(coverage)s
+        %(notes_of_coverage)s
 
-        References
-        ----------
         %(references_of_intervals)s
         """
         check_is_fitted(self)

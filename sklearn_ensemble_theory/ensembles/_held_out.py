@@ -146,6 +146,8 @@ TEXTS = SET_TEXTS | {
             If y had several columns, or if a parameter is not valid.
         """,
     "set_parameters": """
+        Parameters
+        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to classify.
 
@@ -154,8 +156,6 @@ TEXTS = SET_TEXTS | {
 
         %(set_method)s
 
-        Returns
-        -------
         %(sets)s
 
         Raises
@@ -164,6 +164,8 @@ TEXTS = SET_TEXTS | {
             If y had several columns, or if a parameter is not valid.
         """,
     "references_of_intervals": """
+        References
+        ----------
         J. Lei, M. G'Sell, A. Rinaldo, R. J. Tibshirani and L. Wasserman (2018). "Distribution-free
         predictive inference for regression". *Journal of the American Statistical Association* 113.
         """,

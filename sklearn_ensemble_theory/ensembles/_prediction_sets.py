@@ -292,12 +292,16 @@ SET_TEXTS = {
             probabilities of the models that are asked; the sets then cover at least as often.
         """,
     "sets": """
+        Returns
+        -------
         sets : ndarray of bool of shape (n_samples, n_classes)
             Whether each class of `classes_` is in the set. A set of "lac" may be empty, if no class
             is probable enough and `empty` is True; it contains all classes, with a warning, if
             there are too few held-out rows, (n + 1) `coverage` > n.
         """,
     "references_of_sets": """
+        References
+        ----------
         M. Sadinle, J. Lei and L. Wasserman (2019). "Least ambiguous set-valued classifiers with
         bounded error levels". *Journal of the American Statistical Association* 114.
 

@@ -180,9 +180,7 @@ class BestColumnRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
     A fit costs O(n p), and makes no copy of a large X. A round of boosting costs the same, and a
     copy of X is kept for the rounds. Ties go to the first column.
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     Examples
     --------

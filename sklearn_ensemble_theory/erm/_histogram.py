@@ -515,9 +515,7 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
     Integer weights are equivalent to repeated rows if `n_bins` is an int. In the number n of
     ``"rate"`` and of the bound, repeated rows would count as further observations.
 
-    References
-    ----------
-    %(Shah)s
+    %(references_Shah)s
 
     Examples
     --------
@@ -737,9 +735,7 @@ class HistogramRegressor(RegressorMixin, BaseHistogram):
 
     Integer weights are equivalent to repeated rows if `n_bins` is an int.
 
-    References
-    ----------
-    %(Shah)s
+    %(references_Shah)s
 
     Examples
     --------

@@ -144,9 +144,7 @@ class ReLUUnitRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
     The knot need not be a value of the data: between two neighbouring values the best one has a
     closed form. Ties go to (x_j - c)+ before (c - x_j)+, then to the first feature.
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     Examples
     --------

@@ -177,9 +177,7 @@ class ExcessRiskDisplay:
     --------
     BiasVarianceDisplay : Bias and variance instead.
 
-    References
-    ----------
-    %(DSGA)s
+    %(references_DSGA)s
 
     Examples
     --------

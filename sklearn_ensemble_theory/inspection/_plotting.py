@@ -36,6 +36,8 @@ AXES = {
         %(returns_display)s
         """,
     "drawn_panels": """
+        Attributes
+        ----------
         axes_ : ndarray of matplotlib.axes.Axes of shape (n_panels,)
             The axes of the panels, after `plot`.
         ax_ : matplotlib.axes.Axes

@@ -86,8 +86,6 @@ class PredictionBandDisplay:
     reference : dict of str to value, default=None
         The reference row, by the names of the features.
 
-    Attributes
-    ----------
     %(drawn_panels)s
 
     See Also

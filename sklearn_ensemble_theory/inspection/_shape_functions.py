@@ -91,8 +91,6 @@ class ShapeFunctionDisplay:
     labels : sequence of str, default=("",)
         The label of each curve, if a panel has several, one for each class.
 
-    Attributes
-    ----------
     %(drawn_panels)s
 
     See Also

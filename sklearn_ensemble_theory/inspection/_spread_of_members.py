@@ -129,9 +129,7 @@ def stability(model: FittedPredictor, delta: float = 0.05) -> float | np.ndarray
     Columns that are cut into bins count as cut in the same way in both fits, though bins follow all
     rows. Cost: O(1).
 
-    References
-    ----------
-    %(Soloff)s
+    %(references_Soloff)s
 
     Examples
     --------

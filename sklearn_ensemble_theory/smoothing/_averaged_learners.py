@@ -315,9 +315,7 @@ def bagged_smoother(
     O(n_subsamples) fits to floor(subsample * n_samples) targets at once, and O(n_new n_samples)
     memory.
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     Examples
     --------
@@ -407,9 +405,7 @@ def stochastic_variance_bound(
     The cost is O(n_learners * n_points * n). At a fixed time lambda m the bound converges to zero
     with the learning rate [Dombry and Esstafa, corollary 3.5]; it is far from sharp.
 
-    References
-    ----------
-    %(Dombry)s
+    %(references_Dombry)s
 
     Examples
     --------

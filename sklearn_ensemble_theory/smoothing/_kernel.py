@@ -238,9 +238,7 @@ class NadarayaWatsonRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
     row by row. The Gaussian kernel does the same from 3,000 rows, by a power series in cells of
     half a bandwidth. Averages that are tiny in comparison with y are summed row by row.
 
-    References
-    ----------
-    %(Dombry)s
+    %(references_Dombry)s
 
     E. A. Nadaraya (1964). "On estimating regression". Theory of Probability & Its Applications
     9(1), 141-142.

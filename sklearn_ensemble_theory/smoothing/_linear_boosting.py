@@ -395,9 +395,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, ReadsOnce, B
     up to 5,000 rows. For other estimators they raise an error, and so do `"gmdl"`, `intercept_` and
     `predict_terms` for all.
 
-    References
-    ----------
-    %(Dombry)s
+    %(references_Dombry)s
 
     P. Bühlmann and B. Yu (2003). "Boosting with the L2 loss: regression and classification".
     Journal of the American Statistical Association 98(462), 324-339.

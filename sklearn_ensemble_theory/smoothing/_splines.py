@@ -772,9 +772,7 @@ class SmoothingSplineRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
     rows. With ``penalty="gcv"`` equal rows count as one observation only where there is a single
     feature of at most 4000 distinct values; otherwise each row counts as one.
 
-    References
-    ----------
-    %(Dombry)s
+    %(references_Dombry)s
 
     A. Demmler and C. Reinsch (1975). "Oscillation matrices with spline smoothing". Numerische
     Mathematik 24, 375-382.

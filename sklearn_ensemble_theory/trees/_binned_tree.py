@@ -195,6 +195,8 @@ TEXTS = {
         side with more rows.
         """,
     "binned_tree_references": """
+        References
+        ----------
         %(Shah)s
 
         L. Breiman, J. H. Friedman, R. A. Olshen and C. J. Stone (1984). *Classification and
@@ -510,8 +512,6 @@ class BinnedTreeRegressor(BaseBinnedTree, RegressorMixin, DecisionTreeRegressor)
 
     %(integer_weights)s
 
-    References
-    ----------
     %(binned_tree_references)s
 
     L. Iosipovoi and A. Vakhrushev (2022). "SketchBoost: fast gradient boosted decision tree for
@@ -695,8 +695,6 @@ class BinnedTreeClassifier(BaseBinnedTree, WeighsClasses, ClassifierMixin, Decis
 
     %(integer_weights)s
 
-    References
-    ----------
     %(binned_tree_references)s
 
     Examples

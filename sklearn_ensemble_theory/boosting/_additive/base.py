@@ -211,6 +211,8 @@ TEXTS = {
             classes.
         """,
     "to_predict": """
+        Parameters
+        ----------
         %(X_to_predict)s
         %(offset_to_predict)s
         """,
@@ -223,6 +225,8 @@ TEXTS = {
             As in `fit`. Required if the fit had an offset.
         """,
     "to_fit": """
+        Parameters
+        ----------
         X : {array-like, sparse matrix} or Dask collection of shape (n_samples, n_features)
             Numbers, NaN where they are missing, or a data frame with categorical columns.
         y : array-like or Dask collection of shape (n_samples,)

@@ -200,13 +200,9 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     ) -> Self:
         """Fit the model.
 
-        Parameters
-        ----------
         %(to_fit)s
 
-        Returns
-        -------
-        %(self)s
+        %(returns_self)s
 
         Raises
         ------
@@ -264,9 +260,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         refit : bool, default=True
             Whether to update the model. With False the chunk is only added to the rows.
 
-        Returns
-        -------
-        %(self)s
+        %(returns_self)s
 
         Raises
         ------
@@ -373,8 +367,6 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     def decision_function(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Return the log-odds of the second class, or the scores of all classes.
 
-        Parameters
-        ----------
         %(to_predict)s
 
         Returns
@@ -389,8 +381,6 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     def predict(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict the most probable class.
 
-        Parameters
-        ----------
         %(to_predict)s
 
         Returns
@@ -404,8 +394,6 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     def predict_proba(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict the probabilities of the classes.
 
-        Parameters
-        ----------
         %(to_predict)s
 
         Returns
@@ -419,8 +407,6 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     def predict_log_proba(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict the logarithms of the probabilities of the classes.
 
-        Parameters
-        ----------
         %(to_predict)s
 
         Returns
@@ -501,8 +487,6 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             As in `fit`, for two classes. None is 0, with a warning if the fit had an offset.
         %(set_method)s
 
-        Returns
-        -------
         %(sets)s
 
         Raises
@@ -522,8 +506,6 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         Cost: O(p K) for each row and class with K folds, and O(K log n). A fit with
         ``n_estimators="cv"`` keeps the tables of the K models, and some 34 bytes for each row.
 
-        References
-        ----------
         %(references_of_sets)s
 
         Examples
@@ -555,8 +537,6 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     ) -> Iterator[np.ndarray]:
         """Return the scores of the models after 1, 2, ... rounds, one after the other.
 
-        Parameters
-        ----------
         %(to_predict)s
 
         Yields
@@ -570,8 +550,6 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     def staged_predict(self, X: ArrayLike, offset: ArrayLike | None = None) -> Iterator[np.ndarray]:
         """Predict the classes with the models after 1, 2, ... rounds, one after the other.
 
-        Parameters
-        ----------
         %(to_predict)s
 
         Yields
@@ -587,8 +565,6 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     ) -> Iterator[np.ndarray]:
         """Predict the probabilities with the models after 1, 2, ... rounds, one after the other.
 
-        Parameters
-        ----------
         %(to_predict)s
 
         Yields

@@ -235,13 +235,9 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
     ) -> Self:
         """Fit the model.
 
-        Parameters
-        ----------
         %(to_fit)s
 
-        Returns
-        -------
-        %(self)s
+        %(returns_self)s
 
         Raises
         ------
@@ -311,9 +307,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         refit : bool, default=True
             Whether to update the model. With False the chunk is only added to the sums.
 
-        Returns
-        -------
-        %(self)s
+        %(returns_self)s
 
         Raises
         ------
@@ -402,8 +396,6 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
     def predict(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict the targets by table look-up and the inverse link of the loss.
 
-        Parameters
-        ----------
         %(to_predict)s
 
         Returns
@@ -570,8 +562,6 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
     def staged_predict(self, X: ArrayLike, offset: ArrayLike | None = None) -> Iterator[np.ndarray]:
         """Predict with the models after 1, 2, ... rounds, one after the other.
 
-        Parameters
-        ----------
         %(to_predict)s
 
         Yields

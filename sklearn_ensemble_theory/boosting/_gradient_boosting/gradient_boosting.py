@@ -453,14 +453,10 @@ class GradientBoostingRegressor(BoostedRegressor, GradientBoosting):
     L2BoostingRegressor : The squared loss with binned stumps, faster for many rows.
     sklearn.ensemble.GradientBoostingRegressor : The same with exact trees and fixed steps.
 
-    Notes
-    -----
     %(rounds_and_missing_values)s
 
     %(dask)s
 
-    References
-    ----------
     %(references)s
 
     Examples
@@ -613,14 +609,10 @@ class GradientBoostingClassifier(BoostedClassifier, GradientBoosting):
     AdaBoostClassifier : The exponential loss with classifiers as weak learners.
     sklearn.ensemble.GradientBoostingClassifier : The same with exact trees and fixed steps.
 
-    Notes
-    -----
     %(rounds_and_missing_values)s
 
     %(dask)s
 
-    References
-    ----------
     %(references)s
 
     Examples

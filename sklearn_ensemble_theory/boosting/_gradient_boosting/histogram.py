@@ -361,12 +361,8 @@ class HistGradientBoostingRegressor(BoostedRegressor, HistogramBoosting):
     GradientBoostingRegressor : Other losses, base learners and steps; depth 3 by default.
     sklearn.ensemble.HistGradientBoostingRegressor : scikit-learn's class.
 
-    Notes
-    -----
     %(histogram_notes)s
 
-    References
-    ----------
     %(histogram_references)s
 
     Examples
@@ -471,12 +467,8 @@ class HistGradientBoostingClassifier(BoostedClassifier, HistogramBoosting):
     GradientBoostingClassifier : Other losses, base learners and steps; depth 3 by default.
     sklearn.ensemble.HistGradientBoostingClassifier : scikit-learn's class.
 
-    Notes
-    -----
     %(histogram_notes)s
 
-    References
-    ----------
     %(histogram_references)s
 
     Examples

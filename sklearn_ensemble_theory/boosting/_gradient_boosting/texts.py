@@ -309,6 +309,8 @@ TEXTS = {
         %(offset_of_prediction)s
         """,
     "references": """
+        References
+        ----------
         F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 
         R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
@@ -320,6 +322,8 @@ TEXTS = {
         statistical view of boosting". *The Annals of Statistics* 28(2), 337-407.
         """,
     "histogram_references": """
+        References
+        ----------
         J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a
         statistical view of boosting". *The Annals of Statistics* 28(2), 337-407.
 
@@ -327,6 +331,8 @@ TEXTS = {
         *Advances in Neural Information Processing Systems* 30.
         """,
     "rounds_and_missing_values": """
+        Notes
+        -----
         A round consists of a fit of the base learner, or one for each of several scores, and O(n)
         further operations; the memory is O(n) in addition to the data. With binned trees a round
         takes O(n p) for each level of a tree, and the codes of the bins one byte for each value of
@@ -345,6 +351,8 @@ TEXTS = {
         32,768 rows and all chunks have at most 131,072 together.
         """,
     "histogram_notes": """
+        Notes
+        -----
         A round takes O(n p) for each level of a tree, and the codes of the bins one byte for each
         value of X. Losses with a second derivative have rounds of the second order, in which no
         leaf has a sum of second derivatives below 0.001, so that sample weights should be of the

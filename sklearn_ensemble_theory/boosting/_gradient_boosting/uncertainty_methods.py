@@ -380,8 +380,6 @@ def predict_set(
     %(offset_of_prediction)s
     %(set_method)s
 
-    Returns
-    -------
     %(sets)s
 
     Raises
@@ -394,8 +392,6 @@ def predict_set(
     For exchangeable rows a set contains the class with a probability of at least 1 - 2 alpha -
     sqrt(2/n), usually about 1 - alpha. The costs are those of `predict_interval`.
 
-    References
-    ----------
     %(references_of_sets)s
     """
     resampling = _resampling(self, "predict_set")

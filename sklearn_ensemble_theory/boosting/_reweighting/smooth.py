@@ -147,9 +147,7 @@ class SmoothBoostClassifier(BinaryBooster):
 
     %(cost)s
 
-    References
-    ----------
-    %(DSGA)s
+    %(references_DSGA)s
 
     R. A. Servedio (2003). "Smooth boosting and learning with malicious noise". *Journal of Machine
     Learning Research* 4, 633-648.

@@ -79,9 +79,7 @@ def project_simplex(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
     z = (v - theta)+, where theta is such that the sum is right. It is found among p candidates
     after sorting [Held, Wolfe and Crowder, 1974].
 
-    References
-    ----------
-    %(Shah)s
+    %(references_Shah)s
 
     M. Held, P. Wolfe and H. P. Crowder (1974). "Validation of subgradient optimization".
     *Mathematical Programming* 6, 62-88.
@@ -115,9 +113,7 @@ def project_l1_ball(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
     absolute values that :func:`project_simplex` returns for those of v. It exists and is unique
     [Shah, proposition 22].
 
-    References
-    ----------
-    %(Shah)s
+    %(references_Shah)s
 
     Examples
     --------
@@ -142,9 +138,7 @@ def project_l2_ball(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
 
     %(raises)s
 
-    References
-    ----------
-    %(Shah)s
+    %(references_Shah)s
 
     Examples
     --------

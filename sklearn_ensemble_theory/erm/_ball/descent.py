@@ -166,9 +166,7 @@ def projected_gradient_descent(
     A step costs a gradient and O(p), or O(p log p) for the l1 ball and the simplex. A gradient of 0
     moves nothing.
 
-    References
-    ----------
-    %(Shah)s
+    %(references_Shah)s
 
     Examples
     --------

@@ -223,9 +223,7 @@ class BallConstrainedClassifier(ClassifierMixin, ReadsOnce, BaseEstimator):
     steps. A chunk computes all p² second derivatives, in O(n p²), and sends them for each problem.
     The minimum is the one in memory; the steps differ.
 
-    References
-    ----------
-    %(Shah)s
+    %(references_Shah)s
 
     Examples
     --------

@@ -181,9 +181,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     threshold; the result is the same. With `max_bins` and many rows the sums are of weights in
     single precision: thresholds whose errors differ by less than 2^-22 count as equally good.
 
-    References
-    ----------
-    %(Shah)s
+    %(references_Shah)s
 
     Examples
     --------
@@ -534,9 +532,7 @@ def stump_dictionary(X: ArrayLike, *, constant: bool = True) -> Bunch:
     -----
     The cost in time and memory is O(n² p) at most: n rows and m <= p (n - 1) + 1 stumps.
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     Examples
     --------
