@@ -352,10 +352,32 @@ def any_collection(*data: Any) -> bool:
     return any(hasattr(type(one), "__dask_graph__") and is_collection(one) for one in data)
 
 
+def check_has_rows(data: Any, name: str) -> None:
+    """A TypeError for what is no array, data frame or series of Dask, such as a bag."""
+    # Asked of the type: a delayed object has any attribute.
+    if hasattr(type(data), "ndim") and hasattr(type(data), "to_delayed"):
+        return
+    raise TypeError(
+        f"{name} must be a Dask array, data frame or series; got a {type(data).__name__} of Dask. "
+        "Make one by dask.array.from_delayed, dask.dataframe.from_delayed or to_dataframe()."
+    )
+
+
+def _described(data: Any) -> str:
+    shape = f" of shape {data.shape}" if hasattr(data, "numblocks") else ""
+    return f"a Dask {type(data).__name__}{shape}"
+
+
 def meta_of(X: Any) -> Any:
     """An array or data frame like X, which must have rows and columns, without rows."""
-    if getattr(X, "ndim", 0) != 2:
-        raise ValueError(f"X must have two dimensions, rows and columns; got {X!r}.")
+    check_has_rows(X, "X")
+    if X.ndim != 2:
+        cure = ""
+        if X.ndim == 1:
+            cure = "; use X[:, None]" if hasattr(X, "numblocks") else "; use X.to_frame()"
+        raise ValueError(
+            f"X must have two dimensions, rows and columns; got {_described(X)}{cure}."
+        )
     meta = X._meta
     if hasattr(meta, "columns"):
         return meta
@@ -368,8 +390,10 @@ def row_blocks(X: Any, y: Any, sample_weight: Any = None) -> DaskBlocks:
     Arrays whose chunks are known and are not those of X are cut again. Columns of the table of X,
     and of tables whose divisions are known, are joined by the index; all others are paired by
     position. Chunks that do not fit are a TypeError or ValueError: of lengths that Dask does not
-    know when a chunk is read.
+    know when a chunk is read. One number as the weight is that of all rows.
     """
+    if isinstance(sample_weight, Real):
+        return row_blocks(X, y).lazily(_with_weight, float(sample_weight))
     lengths = None
     if hasattr(X, "numblocks"):
         if X.numblocks[1] > 1:
@@ -439,12 +463,25 @@ def _split_block(number: int, frame: Any, names: list[str]) -> tuple[int, Any, A
     return number, frame.drop(columns=names), y, weight
 
 
+def _with_weight(block: tuple[int, Any, Any, Any], weight: float) -> tuple[int, Any, Any, Any]:
+    number, X, y, _ = block
+    return number, X, y, np.full(X.shape[0], weight)
+
+
 def _block(number: int, X: Any, y: Any, weight: Any) -> tuple[int, Any, Any, Any]:
+    if len(getattr(X, "shape", ())) != 2:
+        raise TypeError(
+            "X must be an array or data frame of two dimensions in each chunk; got "
+            f"{type(X).__name__} (in chunk {number} of the rows)."
+        )
     for name, column in (("y", y), ("sample_weight", weight)):
-        if column is not None and len(column) != len(X):
+        if column is None:
+            continue
+        n = column.shape[0] if hasattr(column, "shape") else len(column)
+        if n != X.shape[0]:
             raise ValueError(
-                f"{name} has {len(column)} rows and X has {len(X)} (in chunk {number} of the "
-                f"rows). {JOIN}"
+                f"{name} has {n} rows and X has {X.shape[0]} (in chunk {number} of the rows). "
+                f"{JOIN}"
             )
     return number, X, y, weight
 
@@ -471,16 +508,22 @@ def _chunks_beside(
     if column is None:
         return {n: [None] * n for n in own}
     if not is_collection(column):
+        given, column = column, np.asarray(column)
+        if column.ndim == 0:
+            raise ValueError(f"{name} must have a value for each row of X; got {given!r:.100}.")
         if lengths is None or np.isnan(lengths).any():
             raise TypeError(
                 f"{name} must be a Dask collection in the chunks of X; got "
-                f"{type(column).__name__}, of which the chunks of X, of unknown lengths, cannot be "
-                "cut."
+                f"{type(given).__name__} in memory, which cannot be cut at the same rows because "
+                "the lengths of the chunks of X are not known. Take both from one Dask table, or "
+                "use X.to_dask_array(lengths=True), which reads X once."
             )
-        column = np.asarray(column)
         if len(column) != sum(lengths):
             raise ValueError(f"X has {sum(lengths)} rows, but {name} has {len(column)}.")
         return {len(lengths): np.split(column, np.cumsum(lengths)[:-1])}
+    check_has_rows(column, name)
+    if column.ndim == 0:
+        raise ValueError(f"{name} must have a value for each row of X; got {_described(column)}.")
     if hasattr(column, "rechunk"):
         if column.ndim == 2 and column.numblocks[1] > 1:
             column = column.rechunk({1: -1})
@@ -604,6 +647,6 @@ class _Prediction:
         self.args, self.kwargs, self.like = args, kwargs, like
 
     def __call__(self, X: Any, model: Estimator) -> np.ndarray:
-        if len(X) == 0:
+        if X.shape[0] == 0:
             return self.like
         return np.asarray(getattr(model, self.__name__)(X, *self.args, **self.kwargs))

@@ -19,10 +19,12 @@ state that it finds at its start. `reading_once` does the same for functions of 
 """
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import wraps
 from numbers import Integral, Real
+from traceback import walk_tb
 from types import FunctionType
 from typing import Any, TypeGuard, TypeVar, cast
 
@@ -32,7 +34,13 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
-from sklearn_ensemble_theory._blocks import any_collection, is_collection, meta_of, row_blocks
+from sklearn_ensemble_theory._blocks import (
+    DaskBlocks,
+    any_collection,
+    is_collection,
+    meta_of,
+    row_blocks,
+)
 from sklearn_ensemble_theory._compat import (
     InvalidParameterError,
     StrOptions,
@@ -48,10 +56,11 @@ from sklearn_ensemble_theory._rows import (
     LabelTotals,
     RowChecks,
     checked_target,
+    checked_weights,
     rows_of,
     weights_with_classes,
 )
-from sklearn_ensemble_theory._running import blas_threads_by_work
+from sklearn_ensemble_theory._running import blas_threads_by_work, reworded
 from sklearn_ensemble_theory._typing import Estimator, FitsChunks, HasClassWeight, Predictor
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -360,6 +369,8 @@ def weighted_arguments(
 
 # --- rows: Dask collections -----------------------------------------------------------------------
 
+DASK = ("dask", "distributed")
+
 
 def fit_collections(
     estimator: Estimator, fit: Callable[..., Any], X: Any, y: Any, *args: Any, **kwargs: Any
@@ -381,7 +392,9 @@ def fit_collections(
         raise TypeError(f"{name}.fit takes no {extra[0]} with Dask collections.")
     if not is_collection(X):
         raise TypeError(
-            f"X must be a Dask collection where y or sample_weight is one; got {type(X).__name__}."
+            f"X must be a Dask collection where y or sample_weight is one; got {type(X).__name__}. "
+            "Make one by dask.array.from_array or dask.dataframe.from_pandas, or call .compute() "
+            "on the others if they fit into memory."
         )
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
@@ -390,18 +403,80 @@ def fit_collections(
     vars(estimator).pop("_encoder", None)  # of an earlier fit
     meta = meta_of(X)
     validate_data(estimator, meta, skip_check_array=True, reset=True)
+    if isinstance(weight, Real):
+        weight = float(checked_weights(float(weight), np.empty((1, 1)))[0])
     checks = RowChecks(
         meta.shape[1],
         is_classifier(estimator),
         takes_categories=hasattr(estimator, "categorical_features"),
     )
     blocks = row_blocks(X, y, weight)
-    if weighs_classes(estimator):
-        totals, weight = blocks.sum(_label_totals), "by class"
-        factors = totals.factors(estimator.class_weight)
-        blocks = blocks.lazily(_weighted_block, totals, factors)
-    fit_chunks(ChunkedRows(blocks, checks, meta, weight is not None))
+    with naming_unread_chunk(blocks):
+        if weighs_classes(estimator):
+            totals, weight = blocks.sum(_label_totals), "by class"
+            factors = totals.factors(estimator.class_weight)
+            blocks = blocks.lazily(_weighted_block, totals, factors)
+        fit_chunks(ChunkedRows(blocks, checks, meta, weight is not None))
     return estimator
+
+
+@contextmanager
+def naming_unread_chunk(blocks: DaskBlocks) -> Iterator[None]:
+    """An error while Dask reads a chunk, such as of a damaged file, says which chunk it is.
+
+    The chunk is found by reading them again, half by half: Dask does not say which task has failed.
+    """
+    try:
+        yield
+    except Exception as error:
+        number = first_unread(blocks) if _is_of_reading(error) else None
+        if number is None:
+            raise
+        words = (
+            f"(in chunk {number} of the rows, which Dask could not read; compute "
+            f"X.partitions[{number}] and y.partitions[{number}] to see why)"
+        )
+        found = reworded(error, f"{error} {words}")
+        if type(found) is not type(error):  # of which another cannot be made
+            error.add_note(words)
+            raise
+        raise found from error
+
+
+def _is_of_reading(error: Exception) -> bool:
+    """Whether a task of Dask has failed before it came to this package; not for lost workers."""
+    if isinstance(error, MemoryError | TimeoutError) or _package(type(error).__module__) in DASK:
+        return False
+    names = [
+        _package(frame.f_globals.get("__name__", "")) for frame, _ in walk_tb(error.__traceback__)
+    ]
+    last = max((place for place, name in enumerate(names) if name in DASK), default=None)
+    return last is not None and _package(__name__) not in names[last:]
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def first_unread(blocks: DaskBlocks) -> int | None:
+    """The number of the first chunk that cannot be read; None if all can be."""
+
+    def is_unread(start: int, end: int) -> bool:
+        try:
+            blocks.taken(range(start, end)).each(_is_read)
+        except Exception:
+            return True
+        return False
+
+    start, end = 0, len(blocks)
+    while end - start > 1:
+        middle = (start + end) // 2
+        start, end = (start, middle) if is_unread(start, middle) else (middle, end)
+    return start if is_unread(start, end) else None
+
+
+def _is_read(block: tuple[int, Any, Any, Any]) -> bool:
+    return True
 
 
 def _label_totals(block: tuple[int, Any, Any, Any]) -> LabelTotals:

@@ -308,6 +308,7 @@ _CONVERSIONS = (
     "Cannot cast",
     "array element with a sequence",
     "format must be 2D",
+    "not compatible with arrays of bytes/strings",
 )
 
 
@@ -378,6 +379,30 @@ def naming_columns(
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(found or "X has an integer that is too large for a float64.") from None
+
+
+@contextmanager
+def naming_not_finite(X: Any, allow_nan: bool) -> Iterator[None]:
+    """scikit-learn's error of missing or infinite values names their first column, and the cure."""
+    try:
+        yield
+    except ValueError as error:
+        text = str(error)
+        if not text.startswith("Input X contains"):
+            raise
+        is_nan, features = text.startswith("Input X contains NaN"), Features.of(X)
+        for j, column in enumerate(columns_of(X)):
+            values = np.asarray(column, dtype=np.float64)
+            if np.isnan(values).any() if is_nan else np.isinf(values).any():
+                cure = "replace infinite values" + ", or make them missing" * allow_nan
+                if is_nan:
+                    cure = (
+                        "impute missing values, for example by X.fillna of a Dask data frame, or "
+                        "use an estimator that takes them"
+                    )
+                first = text.split("\n")[0].rstrip(".")
+                raise ValueError(f"{first}, in feature {features.label(j)}; {cure}.") from None
+        raise
 
 
 def _first_wrong(X: Any, takes_categories: bool, only: int | None) -> str | None:

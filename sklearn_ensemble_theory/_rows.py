@@ -47,7 +47,13 @@ from sklearn_ensemble_theory._compat import (
     check_sample_weight,
     safe_indexing,
 )
-from sklearn_ensemble_theory._features import Features, is_frame, naming_columns, refuse_unread
+from sklearn_ensemble_theory._features import (
+    Features,
+    is_frame,
+    naming_columns,
+    naming_not_finite,
+    refuse_unread,
+)
 from sklearn_ensemble_theory._learners import BinnedTree, gets_missing, reads_single_precision
 from sklearn_ensemble_theory._running import reworded, warn_user
 from sklearn_ensemble_theory._typing import ArrayLike, Estimator, Fitted
@@ -464,7 +470,8 @@ def _ragged() -> ValueError:
 
 def _cast_to_float(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind in "MmV":
-        raise TypeError(f"y must hold numbers; got values of type {array.dtype}.")
+        cure = "" if array.dtype.kind == "V" else "; make numbers of them, such as days or seconds"
+        raise TypeError(f"y must hold numbers; got values of type {array.dtype}{cure}.")
     try:
         with np.errstate(all="ignore"):  # what overflows is infinite
             cast = array.astype(np.float64)
@@ -493,6 +500,21 @@ def _refuse_sets(name: str, kinds: Iterable[type]) -> None:
     """Sets have an order, of inclusion, by which they cannot be sorted."""
     if any(issubclass(kind, (set, frozenset)) for kind in kinds):
         raise ValueError(f"{name} must not have sets as labels; use a text or a number for each.")
+
+
+def check_same_kind(one: np.ndarray, other: np.ndarray) -> None:
+    """A ValueError where the labels of some rows are numbers, and those of others strings."""
+    if len(one) and len(other) and (one.dtype.kind in "biuf") != (other.dtype.kind in "biuf"):
+        raise ValueError(
+            "y must not have both strings and numbers as labels; some chunks have one and some the "
+            "other: cast y to one type, for example by y.astype(str)."
+        )
+
+
+def joined_labels(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The labels of two sets of rows, in increasing order."""
+    check_same_kind(one, other)
+    return np.union1d(one, other)
 
 
 def checked_classes(classes: ArrayLike) -> np.ndarray:
@@ -581,7 +603,7 @@ def check_usual_units(weight: np.ndarray) -> None:
     if in_usual_units(weight) is not weight:
         raise ValueError(
             "The largest sample_weight must be between 2**-400 and 2**400, where weights of "
-            "several calls are added."
+            "several chunks or calls are added; divide all weights by the same number."
         )
 
 
@@ -639,6 +661,7 @@ class LabelTotals:
         return cls(labels, np.bincount(codes.reshape(-1), weight, len(labels)).astype(float))
 
     def __add__(self, other: "LabelTotals") -> "LabelTotals":
+        check_same_kind(self.labels, other.labels)
         both = [np.concatenate(pair) for pair in zip(astuple(self), astuple(other))]
         return LabelTotals.of(*both)
 
@@ -805,6 +828,12 @@ class RowChecks:
 
     def _checked(self, number, X, y, weight):
         check_consistent_length(X, y, weight)
+        if issparse(X):
+            raise TypeError(
+                "X has a sparse chunk, and this estimator takes dense chunks from Dask "
+                "collections: use X.map_blocks(lambda chunk: chunk.toarray(), dtype=X.dtype), or "
+                "a sparse X in memory"
+            )
         if len(X) == 0:
             return None
         if X.shape[1] != self.n_features:
@@ -825,11 +854,13 @@ class RowChecks:
         return Rows(X, y, None if self.equal_weights else weight, numbers, block=number)
 
     def _numbers(self, X):
+        refuse_unread(X)
         if self.encode is not None:
             X = self.encode(X)
         with (
             np.errstate(over="ignore", invalid="ignore"),
             naming_columns(X, self.takes_categories),
+            naming_not_finite(X, self.allow_nan),
         ):
             return check_array(
                 X,
@@ -839,7 +870,7 @@ class RowChecks:
             )
 
     def _target(self, y):
-        y = checked_target(np.asarray(y), is_real=not self.is_classifier)
+        y = checked_target(y if issparse(y) else np.asarray(y), is_real=not self.is_classifier)
         y = check_array(
             y,
             ensure_2d=False,

@@ -234,7 +234,7 @@ _INSIDE = tuple(
 ) + (contextlib.__file__,)
 
 
-def reworded(error: TypeError | ValueError, text: str) -> TypeError | ValueError:
+def reworded(error: Exception, text: str) -> Exception:
     """The error with another text, of the same class if that is made of a text alone."""
     try:
         found = type(error)(text)

@@ -934,8 +934,8 @@ def members_of_block(
         scheme = sampling_scheme(plan, problem)
         plan = replace(plan, learner=clone(plan.learner))
         learner, spec, X, y = prepared(plan, problem, scheme, largest)
-    own = scheme.seeds_of_members(seeds[block.block])
-    results = list(fit_members(spec, X, y, own, plan.n_jobs))
+        own = scheme.seeds_of_members(seeds[block.block])
+        results = list(fit_members(spec, X, y, own, plan.n_jobs))
     return Bag(
         learner=learner,
         members=[found[0] for found in results],

@@ -70,7 +70,14 @@ from ._averages import (
     member_router,
 )
 from ._bags import takes_sample_weight
-from ._learner_blocks import LearnerBlock, LearnerRows, facts_of_block, of_learner_rows, recoded
+from ._learner_blocks import (
+    LearnerBlock,
+    LearnerRows,
+    facts_of_block,
+    naming_chunk,
+    of_learner_rows,
+    recoded,
+)
 
 # Whatever the base learner accepts.
 ROW_CHECKS: dict[str, Any] = {
@@ -829,7 +836,8 @@ def _member_of_chunk(
         kept = positive_rows(weight)
         X, y, weight = X[kept], y[kept], weight[kept]
     n_classes = target.get("n_classes_", 0)
-    return fit_block(estimator, seeds[block.block], X, y, weight, {}, n_classes=n_classes)
+    with naming_chunk(block.block):
+        return fit_block(estimator, seeds[block.block], X, y, weight, {}, n_classes=n_classes)
 
 
 def _squared_errors_of_chunk(

@@ -23,6 +23,7 @@ from sklearn_ensemble_theory._rows import (
     check_usual_units,
     checked_target,
     checked_weights,
+    joined_labels,
     validate_data,
 )
 from sklearn_ensemble_theory._running import reworded
@@ -187,16 +188,10 @@ def _joined_targets(first: dict[str, Any], second: dict[str, Any]) -> dict[str, 
         return first
     one, other = first["classes_"], second["classes_"]
     if isinstance(one, np.ndarray):
-        classes = _all_labels(one, other)
+        classes = joined_labels(one, other)
         return {**first, "classes_": classes, "n_classes_": len(classes)}
-    outputs = [_all_labels(*pair) for pair in zip(one, other)]
+    outputs = [joined_labels(*pair) for pair in zip(one, other)]
     return {**first, "classes_": outputs, "n_classes_": [len(labels) for labels in outputs]}
-
-
-def _all_labels(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    if (one.dtype.kind in "biuf") != (other.dtype.kind in "biuf"):
-        raise ValueError("y must not have both strings and numbers as labels.")
-    return np.unique(np.concatenate([one, other]))
 
 
 class RowsNotKeptError(ValueError, AttributeError):

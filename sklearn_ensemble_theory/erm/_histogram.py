@@ -25,6 +25,7 @@ from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     Rows,
     checked_classes,
+    joined_labels,
     kept_rows,
     validate_data,
 )
@@ -273,7 +274,7 @@ class RowRange:
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
             self.weights + other.weights,
-            np.union1d(self.classes, other.classes),
+            joined_labels(self.classes, other.classes),
         )
 
 

@@ -185,7 +185,7 @@ def test_labels_that_are_refused(kind):
 
 def test_labels_of_two_kinds():
     numbers, text = np.array([0, 1]), np.array(["a", "b"], dtype=object)
-    with pytest.raises(TypeError, match="labels that are numbers and labels that are strings"):
+    with pytest.raises(ValueError, match="both strings and numbers"):
         ClassLabels.of(numbers, None) + ClassLabels.of(text, None)
     both = ClassLabels.of(text, None) + ClassLabels.of(np.array(["aa"]), None)
     assert both.labels.tolist() == ["a", "aa", "b"]

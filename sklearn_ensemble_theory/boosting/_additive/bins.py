@@ -42,7 +42,7 @@ from ..._bins import (
 from ..._categories import CategoricalColumns
 from ..._folds import first_rows_of, folds_by_hash
 from ..._native.binning import EdgeTable
-from ..._rows import ChunkedRows, Rows
+from ..._rows import ChunkedRows, Rows, joined_labels
 from ..._scaling import TargetScale, power_of_two
 from .additive_plan import MAX_SMOOTHING_ROUNDS, SMOOTHING_PATIENCE, Plan, Report
 from .risk import SquaredError
@@ -434,10 +434,7 @@ class ClassLabels:
         return cls(np.unique(y))
 
     def __add__(self, other: "ClassLabels") -> "ClassLabels":
-        pair = self.labels, other.labels
-        if len({labels.dtype.kind in "USO" for labels in pair}) > 1:
-            raise TypeError("y has labels that are numbers and labels that are strings.")
-        return ClassLabels(np.unique(np.concatenate(pair)))
+        return ClassLabels(joined_labels(self.labels, other.labels))
 
 
 @dataclass

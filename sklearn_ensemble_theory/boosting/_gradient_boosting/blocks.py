@@ -39,7 +39,7 @@ from ..._compat import check_constraints
 from ..._folds import checked_n_splits, first_rows_of, folds_by_hash
 from ..._learners import reads_single_precision
 from ..._roots import root_search
-from ..._rows import ChunkedRows, Rows
+from ..._rows import ChunkedRows, Rows, check_same_kind
 from ..._running import Progress
 from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._columns import MISSING, BinnedColumns, is_wide
@@ -250,6 +250,7 @@ class TargetSummary:
 
     def __add__(self, other: TargetSummary) -> TargetSummary:
         weight = self.weight + other.weight
+        check_same_kind(self.labels, other.labels)
         labels = np.concatenate([self.labels, other.labels])
         labels, number = np.unique(labels, return_inverse=True)
         label_weights = np.concatenate([self.label_weights, other.label_weights])

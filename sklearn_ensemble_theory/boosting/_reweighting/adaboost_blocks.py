@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn_ensemble_theory._bins import QuantileSketch, bin_codes
 from sklearn_ensemble_theory._blocks import DaskBlocks, added, first_of
 from sklearn_ensemble_theory._native.stumps import moved_scores, moved_sums
-from sklearn_ensemble_theory._rows import ChunkedRows, Rows
+from sklearn_ensemble_theory._rows import ChunkedRows, Rows, joined_labels
 from sklearn_ensemble_theory._scaling import power_of_two
 
 from .._loop import Round, RoundIterator
@@ -55,7 +55,7 @@ class ClassSummary:
 
     def __add__(self, other: "ClassSummary") -> "ClassSummary":
         return ClassSummary(
-            np.union1d(self.classes, other.classes),
+            joined_labels(self.classes, other.classes),
             self.n_rows + other.n_rows,
             min(self.low_weight, other.low_weight),
             max(self.high_weight, other.high_weight),

@@ -22,7 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_ensemble_theory._blocks import SummedFields
 from sklearn_ensemble_theory._margin_losses import MarginFunction
-from sklearn_ensemble_theory._rows import ChunkedRows, Rows
+from sklearn_ensemble_theory._rows import ChunkedRows, Rows, check_same_kind
 
 from .balls import Ball, Matrix
 from .descent import Descent, descend, onto_product
@@ -227,6 +227,7 @@ class BallRows:
         return cls(classes, np.bincount(codes, w), float(w @ w), size, largest)
 
     def __add__(self, other: "BallRows") -> "BallRows":
+        check_same_kind(self.classes, other.classes)
         both = np.concatenate([self.classes, other.classes])
         classes, codes = np.unique(both, return_inverse=True)
         return BallRows(
