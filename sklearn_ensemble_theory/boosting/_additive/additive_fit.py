@@ -74,29 +74,14 @@ AnyRisk = SquaredError | NewtonLoss | RiskOfSplits
 class Problem:
     """What is fitted: a risk, as sums over bins, and what its numbers mean.
 
-    Attributes
-    ----------
-    risk : SquaredError, NewtonLoss or RiskOfSplits
-    bins : FeatureBins
-    columns : CategoricalColumns or None
-    weights : list of p arrays of shape (k, B)
-        Of the rows of each fold in each bin.
-    pair_fit : PairFit or None
-        None where rows cannot be read again, or splits are no folds.
-    target : TargetScale
-        The units of targets and scores.
-    degree : int
-        The loss in units of y is that in units of `target` times this power of the unit.
-    weight_unit : float
-    jumps : int array
-        Cuts that are candidates of their own.
-    limit : float
-        How far a score moves between two computations of the derivatives.
-    score_of : callable
-        Of targets and scores: how far off a model is at rows that it has not seen.
-    deviation_of : callable or None
-        Of scores: the unit of numbers that say so, up to a power; None for 1.
-    passes : PassCount or None
+    - weights: of the rows of each fold in each bin, p arrays (k, B).
+    - pair_fit: None where rows cannot be read again, or splits are no folds.
+    - target: the units of targets and scores.
+    - degree: the loss in units of y is that in units of `target` times this power of the unit.
+    - jumps: cuts that are candidates of their own.
+    - limit: how far a score moves between two computations of the derivatives.
+    - score_of: of targets and scores, how far off a model is at rows that it has not seen.
+    - deviation_of: of scores, the unit of numbers that say so, up to a power; None for 1.
     """
 
     risk: AnyRisk
@@ -247,8 +232,8 @@ def _boosted(
 def _rows_are_faster(risk: AnyRisk) -> bool:
     """Whether smoothing rounds cost less by the residuals of rows than by the products of cuts.
 
-    Rough costs of all rounds, in elementary operations: of products, those for all cuts, which are
-    counted for all models and for a loss that is not quadratic again and again; and of the steps.
+    Products are those for all cuts, for all models, and again after each gradient if the loss is
+    not quadratic.
     """
     if risk.rows is None or (risk.is_quadratic and not risk.n_splits):
         return False
@@ -493,17 +478,7 @@ def _squares(
 
 @dataclass(frozen=True)
 class KnownSums:
-    """What is kept of the rows of all calls of `partial_fit`.
-
-    Attributes
-    ----------
-    sums : StumpSums
-    bins : FeatureBins
-    columns : CategoricalColumns or None
-    target : TargetScale
-    weight_unit : float
-    n_chunks : int
-    """
+    """What is kept of the rows of all calls of `partial_fit`."""
 
     sums: StumpSums
     bins: FeatureBins

@@ -30,29 +30,15 @@ Report = Callable[[int], Progress]
 class Plan:
     """What is fitted, and by which rounds.
 
-    Attributes
-    ----------
-    n_rounds : int
-        How many stumps are added, or how many numbers of them are compared.
-    rule : {"minimum", "one_standard_error"} or None
-        How the folds choose the number of stumps; None for all of them.
-    learning_rate : float
-    smoothing_rounds : int or "auto"
-        Rounds before the stumps; "auto" for as many as the folds choose.
-    max_bins : int or "auto"
-    edges : list of p arrays or None
-        Given thresholds.
-    pairs : int, "auto" or list of tuples (a, b)
-        From `resolve_interactions`.
-    pairs_by_folds : bool
-        Whether pairs stay only if held-out rows are predicted better with them.
-    allowed : AllowedTerms
-    signs : int array of shape (p,) or None
-        1 or -1 for features whose function increases or decreases; None without constraints.
-    memory : float
-        For sums over pairs of cuts, in MiB.
-    keeps_folds : bool
-        Whether the models of the folds are kept.
+    - n_rounds: how many stumps are added, or how many numbers of them are compared.
+    - rule: how the folds choose the number of stumps; None for all of them.
+    - smoothing_rounds: "auto" for as many as the folds choose.
+    - edges: given thresholds of each feature.
+    - pairs: from `resolve_interactions`.
+    - pairs_by_folds: whether pairs stay only if held-out rows are predicted better with them.
+    - signs: 1 or -1 for features whose function increases or decreases; None without constraints.
+    - memory: for sums over pairs of cuts, in MiB.
+    - keeps_folds: whether the models of the folds are kept.
     """
 
     n_rounds: int
@@ -86,13 +72,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class AllowedTerms:
-    """The features that have functions, and the pairs of them that have none.
-
-    Attributes
-    ----------
-    features : bool array of shape (p,)
-    without : frozenset of tuples (a, b), a < b
-    """
+    """A mask of the features that have functions, and the pairs (a, b), a < b, that have none."""
 
     features: np.ndarray
     without: frozenset[Pair]
@@ -115,13 +95,7 @@ class AllowedTerms:
 
 
 def allowed_terms(exclude: Any, features: Features) -> AllowedTerms:
-    """Read `exclude`, a sequence of features and of pairs of features, or None.
-
-    Raises
-    ------
-    ValueError
-        If a member is neither, or no feature of X.
-    """
+    """Read `exclude`, a sequence of features and of pairs of features, or None."""
     allowed = np.ones(features.n, dtype=bool)
     dropped, without = _members([] if exclude is None else exclude, features)
     allowed[dropped] = False
@@ -152,26 +126,12 @@ def resolve_interactions(
 ) -> int | Literal["auto"] | list[Pair]:
     """The number of pairs, "auto", or the pairs themselves, as tuples (a, b) with a < b.
 
-    Parameters
-    ----------
-    interactions : int, float, "auto" or sequence of pairs of int or str
-        - int: so many pairs; all pairs, if there are fewer.
-        - float: the number of pairs as a multiple of the number of features, rounded up, and at
-          most all pairs: 0.9 of 20 features are 18 pairs.
-        - "auto": as many as are found to be significant.
-        - pairs of numbers or names of features: these, in this order.
-    n_features : int
-    names : tuple of str, default=None
-    allowed : AllowedTerms, default=None
-        The terms that the model may have; other pairs do not count, and are left out.
+    - int: so many pairs, or all if there are fewer.
+    - float: a multiple of the number of features, rounded up, and at most all pairs.
+    - pairs of numbers or names of features: these, in this order.
 
-    Raises
-    ------
-    TypeError or ValueError
-        If `interactions` is none of these.
+    Pairs that are not `allowed` do not count, and are left out.
 
-    Examples
-    --------
     >>> from sklearn_ensemble_theory.boosting._additive.additive_plan import resolve_interactions
     >>> resolve_interactions(0.9, 20), resolve_interactions(100, 4)
     (18, 6)

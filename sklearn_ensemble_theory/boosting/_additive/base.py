@@ -330,8 +330,8 @@ class BaseAdditive(ReadsOnce, BaseEstimator):
     ) -> TrainingRows:
         """Check the rows, keep those of positive weight as numbers, and find their folds.
 
-        Categories and `classes` are new, or those of an earlier chunk. `categorical` is in the
-        place of the parameter.
+        Categories and `classes` are new, or those of an earlier chunk. `categorical` replaces the
+        parameter.
         """
         classifies = is_classifier(self)
         # Columns with categories are encoded before scikit-learn's checks, which want numbers.

@@ -73,19 +73,13 @@ _MIN_ROWS_OF_SIDE = 5
 class FeatureBins:
     """How values become bins.
 
-    Parameters
-    ----------
-    edges : sequence of p increasing float arrays
-        The thresholds of ordered features.
-    missing : bool array of shape (p,)
-        Whether the feature has a last bin for missing values; categorical ones have. A missing
-        value of another feature has a code without a bin, ``len(edges[j]) + 1``.
-    categories : sequence of p arrays or None
-        The categories of each categorical feature, by their numbers; its `edges` become those
-        between neighbouring numbers.
-    allowed : bool array of shape (p,), default=None
-        The features that may have more than one bin, all by default; the others have it for all
-        values, missing ones too.
+    - edges: the thresholds of ordered features, increasing.
+    - missing: whether the feature has a last bin for missing values; categorical ones have. A
+      missing value of another feature has a code without a bin, ``len(edges[j]) + 1``.
+    - categories: of each categorical feature, by their numbers; its `edges` become those between
+      neighbouring numbers.
+    - allowed: the features that may have more than one bin, all by default; the others have it for
+      all values, missing ones too.
     """
 
     def __init__(
@@ -142,17 +136,10 @@ class FeatureBins:
 class TrainingRows(Rows):
     """The rows of one call of `fit` or `partial_fit`, those of weight 0 left out.
 
-    Attributes
-    ----------
-    folds : array of shape (n,) or None
-        The fold that tests on each row; None without cross-validation.
-    n_splits : int
-    columns : CategoricalColumns or None
-    classes : array
-        The labels whose numbers are in `y`; empty for a regressor.
-    splits : list of pairs of int arrays or None
-        The training rows and the test rows of splits that are no folds, such as those of time
-        series; None where `folds` has them. The test rows of the last one are then fold 0.
+    - folds: the fold that tests on each row; None without cross-validation.
+    - classes: the labels whose numbers are in `y`; empty for a regressor.
+    - splits: those that are no folds, such as of time series, as (train, test); None where `folds`
+      has them. The test rows of the last one are then fold 0.
     """
 
     folds: np.ndarray | None = None
@@ -167,15 +154,8 @@ def choose_bins(
 ) -> tuple[FeatureBins, np.ndarray]:
     """The bins of the features, and the numbers of the cuts at jumps.
 
-    Parameters
-    ----------
-    plan : Plan
-        By "auto", many rows have refined bins.
-    rows : TrainingRows
-    y : array of shape (n,) or None
-        The target that refined bins follow; None for bins of equal weight.
-    keep_missing : bool, default=False
-        Whether every feature gets a bin for missing values; then bins are not refined.
+    With "auto", bins of many rows are refined by the target y, if it is given. With `keep_missing`
+    every feature gets a bin for missing values, and none is refined.
     """
     X, weight, p = rows.X, rows.weight, rows.X.shape[1]
     categories: list[np.ndarray | None] = [None] * p
@@ -441,16 +421,10 @@ class ClassLabels:
 class BlockSummary:
     """What one or several blocks have.
 
-    Attributes
-    ----------
-    lengths : dict
-        The number of rows of positive weight of each block, by its number.
-    low_weight, high_weight : float
-        Of the rows of positive weight.
-    missing : bool array of shape (p,)
-    sketch : QuantileSketch
-        Of no columns where bins are given.
-    target : TargetRange or ClassLabels
+    - lengths: the number of rows of positive weight of each block, by its number.
+    - low_weight, high_weight: of the rows of positive weight.
+    - sketch: of no columns where bins are given.
+    - target: TargetRange or ClassLabels.
     """
 
     lengths: dict[int, int]
@@ -488,19 +462,10 @@ class BlockSummary:
 class BinnedBlocks:
     """Rows in blocks, and what the first passes over them have found.
 
-    Attributes
-    ----------
-    rows : ChunkedRows
-        With the numbers of their rows, and weights of at most about 1.
-    bins : FeatureBins
-    columns : CategoricalColumns or None
-    target : TargetRange or ClassLabels
-    n_splits : int
-        Folds of cross-validation; 0 for none.
-    n_passes : int
-        How often the rows were read, and will be to put them into bins.
-    weight_unit : float
-        See `weight_unit`.
+    - rows: with the numbers of their rows, and weights of at most about 1.
+    - target: TargetRange or ClassLabels.
+    - n_passes: how often the rows were read, and will be to put them into bins.
+    - weight_unit: see `weight_unit`.
     """
 
     rows: ChunkedRows
@@ -521,8 +486,7 @@ def bins_of_blocks(
 ) -> BinnedBlocks:
     """Find the bins of rows in blocks: one pass.
 
-    `columns` have the categories that occur in any block; `target_of` makes of (y, weight) what is
-    needed of the targets.
+    `columns` have the categories of all blocks; `target_of` keeps of (y, weight) what is needed.
     """
     rows = rows.knowing(allow_nan=True, encode=None if columns is None else columns.encode)
     given = plan.edges

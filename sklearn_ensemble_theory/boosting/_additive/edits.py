@@ -36,20 +36,11 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Edit:
-    """What was changed after the fit.
+    """What was changed after the fit, by the method of this name.
 
-    Attributes
-    ----------
-    method : str
-        The name of the method that was called.
-    term : str
-        The name of the term.
-    before, after : ndarray
-        The values of the term; those of a term that was removed are 0.
-    shift : float or ndarray of shape (n_classes,)
-        What was added to the intercept.
-    arguments : dict
-        The other arguments of the method.
+    - before, after: the values of the term; those of a term that was removed are 0.
+    - shift: what was added to the intercept.
+    - arguments: the other arguments of the method.
     """
 
     method: str
@@ -73,13 +64,7 @@ class Edit:
 
 
 def term_number(terms: AdditiveTerms, features: Features, name: Any) -> int:
-    """The number of a term, by its name, its number or its features.
-
-    Raises
-    ------
-    ValueError
-        If there is no such term, or several.
-    """
+    """The number of a term, by its name, its number or its features."""
     names = terms.names(features)
     if isinstance(name, Integral) and not isinstance(name, bool | np.bool_):
         number = int(name)
@@ -105,13 +90,7 @@ def term_number(terms: AdditiveTerms, features: Features, name: Any) -> int:
 
 
 def term_numbers(terms: AdditiveTerms, features: Features, given: Any) -> list[int]:
-    """The numbers of several terms, each of them once.
-
-    Raises
-    ------
-    ValueError
-        If they are no list, or there is no such term.
-    """
+    """The numbers of several terms, each of them once."""
     is_list = isinstance(given, Sequence) and not isinstance(given, str)
     is_list = is_list or (isinstance(given, np.ndarray) and given.ndim > 0)
     if not is_list or not len(given):
@@ -141,8 +120,8 @@ def with_values(
 ) -> AdditiveModel:
     """The model whose term t has these values, of mean 0 by a shift of the intercept.
 
-    The intercept gains `constant` beside that. `errors` are those of the new values, and `folds`
-    the models of the folds after the edit, where they are known.
+    The intercept also gains `constant`. `errors` are those of the new values; `folds` are as
+    edited.
     """
     terms = model.terms
     (places, before), weight = terms.functions[t], terms.weights[t]
@@ -320,13 +299,7 @@ def _without(terms: AdditiveTerms, t: int) -> AdditiveTerms:
 
 
 def refitted_terms(terms: AdditiveTerms, features: Features, given: Any) -> list[int]:
-    """The numbers of the terms that `refit` is given.
-
-    Raises
-    ------
-    ValueError
-        If they cannot be fitted.
-    """
+    """The numbers of the terms that `refit` is given, if they can be fitted."""
     chosen = sorted(term_numbers(terms, features, given))
     names = terms.names(features)
     for t in chosen:

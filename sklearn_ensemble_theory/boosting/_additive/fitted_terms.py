@@ -34,24 +34,13 @@ _OF_ROUNDS = 1.1
 class AdditiveTerms:
     """What predicts: the functions of all terms over the bins of their features.
 
-    Attributes
-    ----------
-    bins : FeatureBins
-    columns : CategoricalColumns or None
-        Those that make numbers of categories.
-    features : list of n_terms tuples of one or two int
-        Single features first.
-    functions : list of n_terms tuples (places, values)
-        See `shape_functions_` of the estimators.
-    weights : list of n_terms arrays
-        Of the training rows in each bin or cell, in units of `weight_unit`.
-    pair_maps : list of p arrays
-        The row or column of the tables of pairs that each bin is in; empty without pairs.
-    intercept : float or array of shape (n_classes,)
-    errors : list of n_terms arrays or None
-        Standard errors of the values.
-    weight_unit : float or None
-        None where it is not known.
+    - columns: those that make numbers of categories.
+    - features: of each term one or two; terms of single features first.
+    - functions: (places, values) of each term; see `shape_functions_` of the estimators.
+    - weights: of the training rows in each bin or cell, in units of `weight_unit` (None: not
+      known).
+    - pair_maps: the row or column of the tables of pairs that each bin is in; empty without pairs.
+    - errors: standard errors of the values.
     """
 
     bins: FeatureBins
@@ -145,23 +134,11 @@ class AdditiveTerms:
 class AdditiveModel:
     """What a fit has found.
 
-    Attributes
-    ----------
-    terms : AdditiveTerms
-    n_estimators, n_smoothing_rounds : int or None
-    importances : array of shape (p,) or None
-        Of the features.
-    rounds : Rounds or None
-        None of a model without rounds of its own.
-    folds : FoldModels or None
-    edits : list of Edit and other records
-        What was changed after the fit.
-    n_refreshes : int or None
-        How often gradients were computed.
-    n_passes : int or None
-        How often rows in blocks were read.
-    has_offset : bool
-        Whether the rows had an offset.
+    - importances: of the features.
+    - rounds: None of a model without rounds of its own.
+    - edits: what was changed after the fit, `Edit` and other records.
+    - n_refreshes: how often gradients were computed.
+    - n_passes: how often rows in blocks were read.
     """
 
     terms: AdditiveTerms
@@ -196,18 +173,10 @@ def results_of_folds(name: str, path: np.ndarray) -> dict[str, np.ndarray]:
 class LeftOutRows:
     """The n rows that a fold leaves out, each with the model of its fold.
 
-    Attributes
-    ----------
-    scores : array of shape (n,) or (n, 4)
-        Targets minus predictions, in the units of `FoldModels` and of the loss's deviation to the
-        power `power`, or the `ClassPlaces` of the rows'
-        own classes.
-    fold : unsigned array of shape (n,)
-    groups : int array of shape (n,) or None
-        Codes of the groups that rows belong to.
-    codes : unsigned array of shape (n,) or None
-        The own classes.
-    power : float
+    - scores: targets minus predictions (n,), in the units of `FoldModels` and of the loss's
+      deviation to the power `power`; or the `ClassPlaces` (n, 4) of the rows' own classes.
+    - groups: codes of the groups that rows belong to.
+    - codes: the own classes.
     """
 
     scores: np.ndarray
@@ -221,16 +190,10 @@ class LeftOutRows:
 class FoldModels:
     """The models of K folds, with C scores each.
 
-    Attributes
-    ----------
-    intercepts : array of shape (K * C,)
-    tables : list of n_terms arrays of shape (B, K * C), or (A, B, K * C) for pairs
-        The values of the terms, those of all models in each bin.
-    scale, mean : float
-        Predictions and residuals are in the units of the rounds, in which no target is far from 1;
-        targets are these times `scale` plus `mean`.
-    rows : LeftOutRows or None
-        None where the rows were not in memory.
+    - tables: the values of each term, (B, K * C), or (A, B, K * C) for pairs.
+    - scale, mean: predictions and residuals are in the units of the rounds, in which no target is
+      far from 1; targets are these times `scale` plus `mean`.
+    - rows: None where the rows were not in memory.
     """
 
     intercepts: np.ndarray
@@ -267,15 +230,10 @@ class FoldModels:
 class Rounds:
     """The stumps of a fit, and the mean losses on their way.
 
-    Attributes
-    ----------
-    segments : list of StumpSegment
-    sets : list of p lists of bool arrays
-        The sets of categories of their stumps.
-    train_path : array of shape (T + 1,)
-        The mean loss of the training rows after the smoothing rounds and 0, 1, ... stumps.
-    held_path, smoothing_path : array of shape (n + 1, n_folds) or None
-        Those of the held-out rows after 0, 1, ... stumps, and smoothing rounds.
+    - sets: the sets of categories of the stumps of each feature, as masks.
+    - train_path: (T + 1,), after the smoothing rounds and 0, 1, ... stumps.
+    - held_path, smoothing_path: (n + 1, n_folds), of the held-out rows after 0, 1, ... stumps, and
+      smoothing rounds.
     """
 
     segments: "list[StumpSegment]"
@@ -320,14 +278,8 @@ class Rounds:
 class StumpSegment:
     """The stumps of one stage, and the model before them, in units of the target.
 
-    Attributes
-    ----------
-    model : TableModel
-    features, cuts : list of n_scores int arrays of shape (T,)
-        The feature of each round, and its threshold or the number of its set of categories.
-    left, right : list of n_scores float arrays of shape (T,)
-        What the round adds on both sides; nothing for missing values at a threshold.
-    n_rounds : int
+    By score: the feature of each round, its threshold or set of categories, and what it adds on
+    both sides, which is nothing for missing values at a threshold.
     """
 
     model: TableModel
@@ -348,7 +300,7 @@ def segments_of(
     """The segments of `run_phase` without the sums, and the sets of categories of their stumps.
 
     The models before them get what pairs leave to the main effects, the units and the mean of the
-    target. The sets are bool arrays, of each feature.
+    target.
     """
     known: dict[tuple[int, bytes], int] = {}
     sets: list[list[np.ndarray]] = [[] for _ in layout.n_bins]
@@ -471,8 +423,7 @@ def shapes_of(
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """The functions of all terms, of weighted mean zero, the intercepts, and what these must gain.
 
-    Tables (B,) or (B, K) of features, (A, B) or (A, B, K) of pairs; of several scores, those of
-    each bin have the sum 0.
+    Of several scores, those of each bin or cell, along the last axis, have the sum 0.
     """
     n_scores = len(model.tables)
     if pure is not None:  # with what pairs leave to the main effects
@@ -501,11 +452,11 @@ def band_errors(
 ) -> list[np.ndarray]:
     """Standard errors of the values of terms, by a jackknife over groups with moderated variances.
 
-    For each term the tables of K models, of which each leaves out one of K groups of rows, and the
-    weights of its bins. The variances of the jackknife, (K - 1)/K times the sum of squared
-    deviations, have K - 1 degrees of freedom: with 5 groups, plus and minus two of their roots
-    would hold 88 % and not 95 %. So each is averaged, as in [Smyth 2004], with the mean variance of
-    its term, counted as 4 degrees, and with that of all terms, counted as 2.
+    Each term has the tables of K models that leave out one of K groups. The jackknife's variances,
+    (K - 1)/K times the sum of squared deviations, have K - 1 degrees of freedom: with 5 groups,
+    plus and minus two of their roots would hold 88 % and not 95 %. So each is averaged [Smyth 2004]
+    with the mean variance of its term, counted as 4 degrees, and with that of all terms, counted as
+    2.
     """
     n_groups, found, profiles, levels = 0, [], [], []
     for tables, weight in zip(terms, weights):

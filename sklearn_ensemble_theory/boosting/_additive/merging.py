@@ -29,14 +29,7 @@ from .fitted_terms import AdditiveModel, AdditiveTerms
 
 @dataclass(frozen=True)
 class Merge:
-    """A record of models that were averaged.
-
-    Attributes
-    ----------
-    method : str
-    weights : tuple of n_models float
-        The shares of the models in the averages.
-    """
+    """A record of models that were averaged, with their shares in the averages."""
 
     method: str
     weights: tuple[float, ...]
@@ -327,8 +320,8 @@ def _in_bins(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The table of a term in the bins of all models, and the weights of its rows there.
 
-    Each bin is a part of one of the model's, whose value it has. The rows of a bin that is divided
-    are spread evenly over its parts. Unknown categories are those that the model has not seen.
+    The rows of a bin that is divided are spread evenly over its parts, which have its value.
+    Unknown categories are those that the model has not seen.
     """
     own_members = terms.features[t]
     places = terms.functions[t][0] if len(members) > 1 else (terms.functions[t][0],)

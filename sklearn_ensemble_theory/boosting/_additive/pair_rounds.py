@@ -103,16 +103,9 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class CoarseBins:
-    """The coarse bin of every code.
+    """The coarse bin of every code: ``maps[j][code]`` for feature j.
 
-    Attributes
-    ----------
-    maps : list of p uint16 arrays
-        ``maps[j][code]`` is the coarse bin of a code of feature j.
-    n_bins : int ndarray of shape (p,)
-        Numbers of coarse bins.
-    unordered : bool ndarray of shape (p,)
-        Features whose bins are categories, in no order.
+    The bins of `unordered` features are categories, in no order.
     """
 
     maps: list[np.ndarray]
@@ -132,9 +125,8 @@ def coarse_bins(
 ) -> CoarseBins:
     """Merge neighbouring bins until a feature has at most `max_bins` ordered ones.
 
-    The merged bins have about the same weight each; a feature that has no more bins keeps them, as
-    a bin of missing values (the last one) and categories do. `weights` are those of the rows in
-    each bin of each feature.
+    They have about the same weight each. A bin of missing values, the last one, and categories
+    stay.
     """
     maps = []
     for j, weight in enumerate(weights):
@@ -209,30 +201,11 @@ class PureTable(NamedTuple):
 
 
 def purify(table: np.ndarray, weight: np.ndarray) -> PureTable:
-    """Split a table into a constant, two functions of one variable and the rest.
+    """Split a table (A, B) into a constant, two functions of one variable and the rest.
 
-    Parameters
-    ----------
-    table : ndarray of shape (A, B)
-        Finite values, also in cells without weight.
-    weight : ndarray of shape (A, B)
-        Non-negative, not all zero.
-
-    Returns
-    -------
-    PureTable
-        Its parts add up to `table` in every cell, also in those of weight 0. A row without any
-        weight gives its mean over the distribution of the columns to `row`, and the same for
-        columns.
-
-    Raises
-    ------
-    ValueError
-        If no cell has weight.
-
-    Notes
-    -----
-    O(A B min(A, B)). [Lengerich et al. 2020]
+    Its parts add up to `table` in every cell, also in those of weight 0, where it has to be finite
+    too. A row without any weight gives its mean over the distribution of the columns to `row`, and
+    the same for columns. O(A B min(A, B)). [Lengerich et al. 2020]
     """
     row_weight, column_weight = weight.sum(axis=1), weight.sum(axis=0)
     total = row_weight.sum()
@@ -262,15 +235,8 @@ def purify(table: np.ndarray, weight: np.ndarray) -> PureTable:
 
 
 class AdditiveFit:
-    """Least squares by a function of the row plus a function of the column.
+    """Least squares by a function of the row plus a function of the column, for weights (A, B).
 
-    Parameters
-    ----------
-    weight : ndarray of shape (A, B)
-        Weights of the cells.
-
-    Notes
-    -----
     With r and c the weights of rows and columns, the normal equations in ``sqrt(r) f`` and
     ``sqrt(c) g`` have the matrix ``[[1, K], [K', 1]]``, where ``K = N / sqrt(r c')``. Its singular
     values are the correlations of the variables; those equal to 1 belong to constants, one for each
@@ -360,8 +326,8 @@ def _units(weight):
 def inverse_weights(weight: np.ndarray) -> np.ndarray:
     """One over the weight of the four quadrants of each cut: (4, ..., A - 1, B - 1).
 
-    They are: before the cut in both directions, before it along the first only, along the second
-    only, and in neither. 0 for cuts with a quadrant below `MIN_SHARE` of all weight.
+    Before the cut in both directions, along the first only, along the second only, in neither. 0
+    for cuts with a quadrant below `MIN_SHARE` of all weight.
     """
     cumulated = weight.cumsum(axis=-1).cumsum(axis=-2)
     a = cumulated[..., :-1, :-1]
@@ -382,11 +348,7 @@ def inverse_weights(weight: np.ndarray) -> np.ndarray:
 def quadrant_steps(
     kind: str, sums: np.ndarray, weight: np.ndarray, inverse: np.ndarray, n_steps: int
 ) -> np.ndarray:
-    """The sum of `n_steps` steps of a kind on the residuals of a table: (A, B).
-
-    `sums` and `weight` are those of the residuals in the cells, `inverse` is from
-    `inverse_weights`.
-    """
+    """The sum of `n_steps` steps of a kind on the residuals in the cells of a table (A, B)."""
     added = np.zeros(sums.shape)
     if not inverse.any():
         return added
@@ -400,11 +362,9 @@ def ordered_bins(
 ) -> list[np.ndarray]:
     """The order of the bins of both axes in which cuts are made: a new one for `unordered` axes.
 
-    Categories have no order; for one axis, the best one for a cut is that of the mean residuals
-    [Fisher 1958]. But the residuals of an interaction have mean zero along each axis: here the
-    order is that of the functions in the best product f(a) g(b), the first singular vectors of the
-    residuals. `sums` (..., A, B) are the weighted sums of the residuals in the cells, of one table
-    or of several, which have orders (..., A) and (..., B).
+    For one axis the best order is that of the mean residuals [Fisher 1958]. Those of an interaction
+    have mean zero: here it is that of the functions in the best product f(a) g(b), the first
+    singular vectors of the residuals. `sums` are of one table (A, B) or of several.
     """
     orders = [np.broadcast_to(np.arange(n), (*sums.shape[:-2], n)) for n in sums.shape[-2:]]
     if any(unordered):
@@ -436,16 +396,10 @@ class Visit(NamedTuple):
 class PairPath:
     """What boosting over P pairs has learned for K members.
 
-    Attributes
-    ----------
-    tables : list of P ndarrays of shape (K, A, B)
-        The functions of the pairs, not purified: they may contain parts that depend on one of the
-        two features.
-    schedule : list of Visit
-        All visits in which steps were made.
-    held_path, train_path : ndarray of shape (n_sweeps + 1, K)
-        Mean squared residual of the held-out and of the training rows of each member after 0, 1,
-        ... sweeps over the pairs.
+    - tables: (K, A, B) for each pair, not purified: they may contain parts of one feature.
+    - schedule: all visits in which steps were made.
+    - held_path, train_path: (n_sweeps + 1, K), the mean squared residual of the held-out and of the
+      training rows of each member after 0, 1, ... sweeps over the pairs.
     """
 
     tables: list[np.ndarray]
@@ -480,10 +434,7 @@ def boost_members(
 ) -> PairPath:
     """Boost until no pair lowers the mean held-out error any further.
 
-    Raises
-    ------
-    ValueError
-        If no row of a member is held out, or all of them are.
+    A ValueError if no row of a member is held out, or all of them are.
     """
     for k, member in enumerate(rows):
         if not (member.totals > 0).all():
@@ -586,12 +537,7 @@ class _Member:
 class PairColumns(NamedTuple):
     """Rows in the tables of pairs, in memory or of one block: what stays the same.
 
-    Attributes
-    ----------
-    columns : dict of unsigned arrays of shape (n,)
-        The coarse bins of the features that are in pairs.
-    folds : unsigned array of shape (n,)
-        The member that holds out the row.
+    The coarse bins of the features that are in pairs, and the member that holds out each row.
     """
 
     columns: dict[int, np.ndarray]
@@ -603,14 +549,7 @@ class PairColumns(NamedTuple):
 
 
 class PairResiduals(NamedTuple):
-    """What changes: 8 K bytes a row.
-
-    Attributes
-    ----------
-    residuals : float64 array of shape (K, n), or a list of K arrays
-        Of the members.
-    weight : float64 array of shape (n,) or None
-    """
+    """What changes: residuals of K members, 8 K bytes a row."""
 
     residuals: np.ndarray | list[np.ndarray]
     weight: np.ndarray | None
@@ -712,12 +651,8 @@ class _MemberInMemory:
 class ResidualSums(SummedFields):
     """The sums before the first visit, of K members.
 
-    Attributes
-    ----------
-    totals, squares : array of shape (K, 2)
-        The weight and the sum of squares of the training rows and of the held-out ones.
-    weights : list of P arrays of shape (K, A, B)
-        The weight of the rows of each fold in the cells of the pairs.
+    - totals, squares: (K, 2), the weight and the sum of squares of training and held-out rows.
+    - weights: (K, A, B) for each pair, of the rows of each fold in its cells.
     """
 
     totals: np.ndarray
@@ -748,20 +683,7 @@ class SummedTables(SummedFields):
 
 
 class PairPasses:
-    """`boost_members` of rows in blocks, by passes over them.
-
-    Parameters
-    ----------
-    columns : Blocks
-        Of `PairColumns`.
-    residuals : Blocks
-        Of `PairResiduals`.
-    sums : ResidualSums
-        Over all blocks.
-    pairs : sequence of P tuples (a, b)
-    bins : CoarseBins
-    passes : PassCount
-    """
+    """`boost_members` of rows in blocks (`PairColumns`, `PairResiduals`), by passes over them."""
 
     def __init__(
         self,

@@ -100,14 +100,9 @@ STEP_SHARES = (1.0, 0.5, 0.25)
 class DetectedPairs(NamedTuple):
     """Chosen pairs, the one with the largest gain first.
 
-    Attributes
-    ----------
-    pairs : list of m tuples (a, b)
-    gains : ndarray of shape (m,)
-        By how much the best cut of each lowers the weighted sum of squares.
-    p_values : ndarray of shape (m,)
-        Bounds on the chance that any pair of features has such a gain without interactions; nan
-        where the number of pairs was given.
+    - gains: by how much the best cut of each lowers the weighted sum of squares.
+    - p_values: bounds on the chance that any pair of features has such a gain without interactions;
+      nan where the number of pairs was given.
     """
 
     pairs: list[Pair]
@@ -123,24 +118,13 @@ def strongest_pairs(
     cells_at_once: int = _CELLS_AT_ONCE,
     random_state: int | np.random.RandomState | None = 0,
 ) -> DetectedPairs:
-    """The pairs with the largest gains, or those whose gains are significant.
+    """The pairs with the largest gains, or with "auto" those whose gains are significant.
 
-    Parameters
-    ----------
-    tables_of : callable
-        Of a list of pairs: the sums of `table_values` in the cells of each, (3, A, B). It is asked
-        for each pair once, and for tables of about `cells_at_once` cells at a time.
-    bins : CoarseBins
-        Of all features.
-    pairs : list of tuples (a, b)
-        The candidates, in increasing order.
-    n_pairs : int or "auto"
-        "auto" chooses the pairs whose gain is larger than the largest of all pairs would be in
-        95 % of the cases without interactions, and at most 0.9 times the number of their features.
-
-    Notes
-    -----
-    O(B^3) for each pair of features with B bins.
+    These are larger than the largest of all pairs would be in 95 % of the cases without
+    interactions; they are at most 0.9 times the number of their features. `tables_of` pairs gives
+    the sums of `table_values` in the cells of each, (3, A, B). It is asked for each pair once, and
+    for tables of about `cells_at_once` cells at a time. `pairs`, the candidates, are in increasing
+    order. O(B^3) for each pair of features with B bins.
     """
     p = len({j for pair in pairs for j in pair})
     is_auto = n_pairs == "auto"
@@ -222,18 +206,8 @@ def interaction_gains(
 ) -> np.ndarray:
     """The fall of the squares by the best cut into quadrants, beyond additive parts.
 
-    Parameters
-    ----------
-    sums : ndarray of shape (..., A, B)
-        Weighted sums of the residuals in the cells of one table or of several.
-    weight : ndarray of shape (A, B), or that of `sums`
-        Weights of the cells.
-    unordered : tuple of two bool
-        Axes whose bins are put in the order of `ordered_bins`; with one table of weights.
-
-    Returns
-    -------
-    gains : ndarray of shape (...)
+    `sums` (..., A, B) are those of the weighted residuals in the cells of one table or of several.
+    The bins of `unordered` axes are put in the order of `ordered_bins`, with one table of weights.
     """
     pure = additive_rest(sums, weight)
 
@@ -255,8 +229,8 @@ def interaction_gains(
 def _p_values(gains, null, sample, n_pairs):
     """Bound the chance of each gain as the largest of all pairs, if there is no interaction.
 
-    Largest values over many cuts follow nearly a Gumbel law. Its scale is estimated from a sample
-    of the pairs, its place from each. [Coles 2001]
+    Largest values over many cuts follow nearly a Gumbel law [Coles 2001]. Its scale is estimated
+    from a sample of the pairs, its place from each.
     """
     mean, of_sample = null.mean(axis=1), sample.mean(axis=1, keepdims=True)
     relative = np.divide(sample, of_sample, out=np.ones_like(sample), where=of_sample > 0)
@@ -271,17 +245,9 @@ def _p_values(gains, null, sample, n_pairs):
 
 @dataclass
 class PairTerms:
-    """The functions of pairs, by model and score.
+    """The functions of pairs, by model and score: (n_models, n_scores, A, B) for each pair.
 
-    Attributes
-    ----------
-    pairs : list of P tuples (a, b)
-    bins : CoarseBins
-        Of all features.
-    tables : list of P arrays of shape (n_models, n_scores, A, B)
-        The first model is the mean of the others.
-    cell_weights : list of P arrays of shape (A, B)
-        The weight of the training rows.
+    The first model is the mean of the others. `cell_weights` are those of the training rows.
     """
 
     pairs: list[Pair]
@@ -321,23 +287,13 @@ class PairTerms:
 def monotonic_pairs(
     terms: PairTerms, models: Sequence[TableModel], signs: np.ndarray, missing: np.ndarray
 ) -> PairTerms:
-    """Pairs whose tables are monotonic in the features with a constraint.
+    """Pairs of one score whose tables are monotonic in the features with a constraint.
 
     A sum of terms that are monotonic each is so too. But the table of a pair beside a main effect
     may fall where the sum of both rises: the pairs of a constrained feature therefore take over its
-    main effect, in equal shares and by coarse bins, before their tables are replaced by the nearest
-    monotonic ones. The main effects that are fitted afterwards add what is left.
-
-    Parameters
-    ----------
-    terms : PairTerms
-        Of one score.
-    models : list of TableModel
-        The main effects beside which they were fitted.
-    signs : int array of shape (p,)
-        1, -1 or 0 for each feature.
-    missing : bool array of shape (p,)
-        Features whose last bin is that of missing values, which has no order.
+    main effect, of `models`, in equal shares and by coarse bins, before their tables are replaced
+    by the nearest monotonic ones. The main effects that are fitted afterwards add what is left. The
+    last bin of `missing` features has no order.
     """
     maps, tables = terms.bins.maps, []
     counts = np.bincount(np.ravel(terms.pairs), minlength=len(signs))
@@ -360,22 +316,10 @@ def isotonic_table(
 ) -> np.ndarray:
     """The table next to this one by least squares that is monotonic along its axes.
 
-    Along one axis, line by line, by pooling; along both by alternating with corrections [Dykstra
-    1983], and in the end by running maxima, which change what is left of the last digits.
-
-    Parameters
-    ----------
-    table, weight : float arrays of shape (A, B)
-        Cells without weight get very little.
-    signs : two int
-        1, -1 or 0 for each axis.
-    ends : two int
-        So many bins of each axis have an order; others may follow.
-
-    References
-    ----------
-    R. L. Dykstra (1983). "An algorithm for restricted least squares regression". *Journal of the
-    American Statistical Association* 78(384), 837-842.
+    Along one axis, line by line, by pooling; along both by alternating with corrections [R. L.
+    Dykstra (1983), *Journal of the American Statistical Association* 78(384), 837-842], and in the
+    end by running maxima, which change what is left of the last digits. Cells without weight get
+    very little. The first `ends` bins of each axis have an order.
     """
     weight = np.maximum(weight, 1e-9 * weight.max())
     axes = [k for k in (0, 1) if signs[k]]
@@ -405,14 +349,9 @@ def isotonic_table(
 
 @dataclass
 class PurePairs:
-    """Pairs of one model with weighted means zero along both axes.
+    """Pairs of one model, (n_scores, A, B) each, with weighted means zero along both axes.
 
-    Attributes
-    ----------
-    tables : list of P arrays of shape (n_scores, A, B)
-    mains : list of n_scores lists of p arrays or None
-        What moves to the main effects.
-    constants : array of shape (n_scores,)
+    `mains`, by score and feature, and `constants`, by score, move to the main effects.
     """
 
     tables: list[np.ndarray]
@@ -424,12 +363,7 @@ class PurePairs:
 class WorkingResiduals:
     """The residuals of one score, of each model at all rows.
 
-    Attributes
-    ----------
-    weight : array of shape (n,) or None
-    frequency : array of shape (n,) or None
-        How many rows each row stands for: the weights without second derivatives.
-    residuals : list of arrays of shape (n,)
+    `frequency` is how many rows each row stands for: the weights without second derivatives.
     """
 
     weight: np.ndarray | None
@@ -470,19 +404,11 @@ class PairRisk(Protocol):
 class PairFit:
     """The fit of pairs to the residuals of main effects.
 
-    Parameters
-    ----------
-    blocks : MemoryRows or Blocks
-        Of `BinnedRows`. In memory the residuals are computed once for all that follows; of blocks
-        at every read, from the functions of the main effects and of the pairs, and kept where the
-        rows are while pairs are boosted on them.
-    layout : CutLayout
-    n_scores, n_splits : int
-    is_quadratic : bool
-        Whether the weights are those of the rows.
-    bin_weights : list of p arrays, default=()
-        The weight of the rows in each bin, which is counted in memory where it is not given.
-    passes : PassCount, default=None
+    - blocks: of `BinnedRows`. In memory the residuals are computed once for all that follows; of
+      blocks at every read, from the functions of the main effects and of the pairs, and kept where
+      the rows are while pairs are boosted on them.
+    - is_quadratic: whether the weights are those of the rows.
+    - bin_weights: of the rows in each bin, counted in memory where they are not given.
     """
 
     def __init__(
@@ -511,17 +437,9 @@ class PairFit:
     ) -> PairTerms | None:
         """Find pairs and boost them; None if there are none.
 
-        Parameters
-        ----------
-        models : list of TableModel
-            The main effects: of all rows, then of each fold.
-        interactions : int, "auto" or list of pairs
-            From `resolve_interactions`.
-        allowed : AllowedTerms
-            The pairs that are looked for. "auto" looks among those of the features with the largest
-            functions, where there are very many.
-        risk : PairRisk
-            That of the main effects.
+        `models` are the main effects of all rows, then of each fold, and `risk` is theirs.
+        `interactions` are from `resolve_interactions`; "auto" looks among the features with the
+        largest functions, where there are very many.
         """
         self.work_of = risk.work()
         if isinstance(self.blocks, MemoryRows):

@@ -79,19 +79,10 @@ class _TargetSums(SummedFields):
 class SquaredError:
     """The risk of the squared error.
 
-    Parameters
-    ----------
-    sums : CutSums or list of CutSums
-        Of the target, or of that of each model.
-    gram : CountedGram or StoredGram
-    n_splits : int
-    max_cuts : int or None
-        Of how many cuts each model keeps the rows of products.
-    blocks : MemoryRows or Blocks, default=None
-        Of `BinnedRows`, where they can still be read.
-    passes : PassCount, default=None
-    pairs : PairTerms, default=None
-        What was subtracted from y in the sums of each model.
+    - sums: of the target, or of that of each model.
+    - max_cuts: of how many cuts each model keeps the rows of products.
+    - blocks: of `BinnedRows`, where they can still be read.
+    - pairs: what was subtracted from y in the sums of each model.
     """
 
     n_scores = 1
@@ -330,17 +321,10 @@ class PointwiseLogistic:
 class PointwiseOf:
     """Any loss of one score.
 
-    Attributes
-    ----------
-    loss : Loss
-    floor : float
-        A lower bound of second derivatives.
-    size : float
-        The mean loss of the first model before the stage.
-    unit : float
-        Of the scores; see `NewtonLoss`.
-    is_safe : bool
-        Whether the parabola of a kink lies above the loss, for steps that nothing looks at.
+    - floor: a lower bound of second derivatives.
+    - size: the mean loss of the first model before the stage.
+    - unit: of the scores; see `NewtonLoss`.
+    - is_safe: whether the parabola of a kink lies above the loss, for steps that nothing looks at.
     """
 
     loss: Loss
@@ -452,8 +436,8 @@ def _kink_share(q: float) -> float:
 def guide_of_bins(loss: PointwiseLoss, rows: Rows) -> tuple[np.ndarray | None, np.ndarray | None]:
     """A target that refined bins follow, and its weights where they are not those of the rows.
 
-    The negative gradient at the start; of several scores there are several, and none is taken. Rows
-    with offsets differ in how much they tell, and have working residuals.
+    The negative gradient at the start; of several scores none is taken. Rows with offsets differ in
+    how much they tell, and have working residuals.
     """
     if loss.n_scores > 1:
         return None, None
@@ -510,18 +494,12 @@ def _scores(
 class KnownWeights:
     """The weights of a stage for one score, and what depends on nothing else.
 
-    Attributes
-    ----------
-    gram : CountedGram or StoredGram
-        The products of cuts.
-    sums : CutSums
-        Of which those without the target are used.
-    rows, cuts : list of CutRows or None, and of NormalizedCuts or None
-        Products of columns, and these, by model.
-    curvature, weight : array of shape (n,) or None
-        The second derivatives, and those times the sample weights, of rows in memory.
-    at : pair of PointwiseLoss and TableModel, or None
-        The loss and the model of the second derivatives, of rows in blocks.
+    - gram: the products of cuts.
+    - sums: those without the target are used.
+    - rows, cuts: products of columns, and these, by model.
+    - curvature, weight: the second derivatives, and those times the sample weights, of rows in
+      memory.
+    - at: the loss and the model of the second derivatives, of rows in blocks.
     """
 
     gram: CountedGram | StoredGram
@@ -536,22 +514,10 @@ class KnownWeights:
 class NewtonLoss(ABC):
     """The risk of a loss that is not quadratic.
 
-    Parameters
-    ----------
-    loss : PointwiseLoss
-    layout : CutLayout
-    weight : array of shape (n_groups,)
-        The weight of the rows of each fold.
-    n_splits : int
-    max_cuts : int or None
-        Of how many cuts each model keeps the rows of products.
-
-    Attributes
-    ----------
-    n_refreshes : int
-        How many stages have been opened.
-    unit : float
-        Of the scores: for a loss of y - u the mean distance of y from the start, otherwise 1.
+    - weight: of the rows of each fold.
+    - max_cuts: of how many cuts each model keeps the rows of products.
+    - n_refreshes: how many stages have been opened.
+    - unit: of the scores: for a loss of y - u the mean distance of y from the start, otherwise 1.
     """
 
     is_quadratic = False
@@ -614,16 +580,10 @@ class NewtonLoss(ABC):
     def open(
         self, models: list[TableModel], tolerance: float = 0.0, by_rows: bool = False
     ) -> Stage:
-        """The next stage.
+        """The next stage, with states of rows or of tables.
 
-        Parameters
-        ----------
-        models : list of TableModel
-        tolerance : float, default=0
-            The weights of the stage before are kept if they have changed by no more than this share
-            on average.
-        by_rows : bool, default=False
-            Whether the states are those of rows.
+        The weights of the stage before are kept if they have changed by no more than the share
+        `tolerance` on average.
         """
         self.n_refreshes += 1
         self._read(models)
@@ -920,17 +880,11 @@ class _RowTotals(SummedFields):
 class _GradientSums(SummedFields):
     """Sums over rows at the models of a stage, of K scores, M models and k folds.
 
-    Attributes
-    ----------
-    y : array of shape (K, M, k)
-        Gradients w (t - p).
-    left_y : array of shape (K, M, k, P)
-        The same left of each cut.
-    squares, new_squares : array of shape (K, M, k)
-        w (t - p)^2, divided by the second derivatives that are known, and by those of the stage.
-    change, total : array of shape (K,)
-        Absolute differences of these, and those of the stage.
-    losses : array of shape (M, k)
+    - y: gradients w (t - p), (K, M, k).
+    - left_y: the same left of each cut, (K, M, k, P).
+    - squares, new_squares: w (t - p)^2, divided by the second derivatives that are known, and by
+      those of the stage, (K, M, k).
+    - change, total: absolute differences of these, and those of the stage, (K,).
     """
 
     y: np.ndarray
@@ -945,10 +899,7 @@ class _GradientSums(SummedFields):
 class NewtonLossOfBlocks(NewtonLoss):
     """The risk of `BinnedRows` in blocks: each stage is one pass over them, or more.
 
-    Attributes
-    ----------
-    bin_weights : list of p arrays of shape (k, B)
-        The weight of the rows of each fold in each bin.
+    `bin_weights` (k, B) of each feature are those of the rows of each fold in each bin.
     """
 
     def __init__(
@@ -1157,11 +1108,6 @@ class RiskOfSplits:
 
     Each split is a risk with one fold, its test rows. The first model of each is that of all rows,
     whose second derivatives all models share, and the second one that of the split.
-
-    Parameters
-    ----------
-    whole : SquaredError or NewtonLoss
-    parts : list of SquaredError or NewtonLoss
     """
 
     def __init__(

@@ -72,24 +72,13 @@ _MAX_SETS_KEPT = 256
 class SmoothingCandidates:
     """What a smoothing round chooses among: neighbouring cuts of a feature.
 
-    Features with thresholds, single cuts, categorical features.
+    Features with thresholds, single cuts (`jumps`), categorical features, of those that are `free`.
 
-    Parameters
-    ----------
-    cuts : NormalizedCuts
-    jumps : int array
-        Cuts that are candidates of their own.
-    free : bool array of shape (p,)
-        The features that have rounds.
-
-    Attributes
-    ----------
-    starts, widths, features : int arrays of shape (C,)
-        The first cut of each candidate, the number of them, and its feature.
-    offsets : int array of shape (C + 1,)
-        Where its cuts begin in an array of those of all candidates.
-    gain, rate : arrays of all these cuts
-        The factors of the squares of products, of which the sum decides, and those of the steps.
+    - starts, widths, features: the first cut of each candidate, the number of them, and its
+      feature.
+    - offsets: where its cuts begin in an array of those of all candidates.
+    - gain, rate: of all these cuts, the factors of the squares of products, of which the sum
+      decides, and those of the steps.
     """
 
     def __init__(self, cuts: NormalizedCuts, jumps: np.ndarray | tuple, free: np.ndarray) -> None:
@@ -127,15 +116,9 @@ class SmoothingCandidates:
 class SmoothingPath(NamedTuple):
     """T smoothing rounds.
 
-    Attributes
-    ----------
-    candidates : SmoothingCandidates
-    chosen : int32 ndarray of shape (T,)
-        The candidate of each round.
-    steps : ndarray
-        The coefficients of the z of its cuts, one round after the other.
-    falls : ndarray of shape (T,)
-        By how much each round lowered the sum of squares over the training rows.
+    - chosen: the candidate of each round.
+    - steps: the coefficients of the z of its cuts, one round after the other.
+    - falls: by how much each round lowered the sum of squares over the training rows.
     """
 
     candidates: SmoothingCandidates
@@ -182,25 +165,12 @@ class SmoothingRounds:
     Each round takes the feature with the largest mean of ``(z_k'Wr)^2``, the first-order decrease
     of the squared error. Jumps that are known beforehand are candidates too, as features with one
     cut, and so is the cut between missing and present values. A round on a categorical feature
-    moves all categories towards their mean residuals, those of little weight less.
+    moves all categories towards their mean residuals, those of little weight less. Features that
+    are `monotonic`, not 0, have no smoothing rounds.
 
-    Parameters
-    ----------
-    state : TableState or RowState
-    jumps : int array, default=()
-        Cuts that are candidates of their own.
-    monotonic : int array of shape (p,), default=None
-        Features with a constraint, not 0, have no smoothing rounds.
-
-    Attributes
-    ----------
-    n_run : int
-    exhausted : bool
-        Whether no round lowers the squared error any further.
-    held_total : float
-        By how much all rounds changed the sum of squares over the held-out rows.
-    coefficients : array of shape (P,)
-        The sum of all rounds.
+    - exhausted: whether no round lowers the squared error any further.
+    - held_total: by how much all rounds changed the sum of squares over the held-out rows.
+    - coefficients: the sum of all rounds, by cut.
     """
 
     def __init__(
@@ -275,17 +245,10 @@ class CategorySet(NamedTuple):
 class StumpPath(NamedTuple):
     """The rounds of L2-boosting, T in number.
 
-    Attributes
-    ----------
-    chosen : int32 ndarray of shape (T,)
-        The cut of each round; P + i for the set number i of categories. T is below the number of
-        rounds that was required where the residuals became orthogonal to all z.
-    steps : float64 ndarray of shape (T,)
-        What was added is ``steps[t] * z[chosen[t]]``.
-    held : float64 ndarray of shape (T,)
-        ``z[chosen[t]]'W(y - f)`` over the held-out rows before round t; empty without a fold.
-    sets : list of CategorySet
-    learning_rate : float
+    - chosen: the cut of each round; P + i for the set number i of categories. T is below the number
+      of rounds that was required where the residuals became orthogonal to all z.
+    - steps: ``steps[t] * z[chosen[t]]`` was added.
+    - held: ``z[chosen[t]]'W(y - f)`` over the held-out rows before round t; empty without a fold.
     """
 
     chosen: np.ndarray
@@ -341,22 +304,9 @@ class StumpPath(NamedTuple):
 class TableStumps:
     """Rounds of boosting by stumps on the state of a model, which they change.
 
-    Parameters
-    ----------
-    state : TableState
-    learning_rate : float in (0, 1]
-    monotonic : int array of shape (p,), default=None
-        1 or -1 for features with an increasing or decreasing function, 0 for the others.
-    row_weight : float, default=1.0
-        What a row of weight 1 weighs in `state`.
-
-    Attributes
-    ----------
-    n_run : int
-    exhausted : bool
-        Whether no stump lowers the squared error any further.
-    held_total : float
-        By how much all rounds changed the sum of squares over the held-out rows.
+    - monotonic: 1 or -1 for features with an increasing or decreasing function, 0 for the others.
+    - row_weight: what a row of weight 1 weighs in `state`.
+    - exhausted, held_total: as of `SmoothingRounds`.
     """
 
     def __init__(
@@ -486,21 +436,13 @@ def _held_lengths(cuts: NormalizedCuts) -> np.ndarray:
 class CategorySets:
     """The sets of categories that rounds of stumps choose among, features one after the other.
 
-    Attributes
-    ----------
-    offsets : int array of shape (q + 1,)
-        Where the categories of each feature begin.
-    cuts, unit, scale, weight : arrays of shape (K,)
-        The cut of each category, the product with its column where its residuals have the sum 1,
-        the scale of that column, and its weight.
-    rest : array of shape (q,)
-        The weight of the rows without a category, or 0.
-    smooth : float
-        Half of the mean of a category of this weight counts in the search.
-    numbers : list of q dicts
-        The numbers of the sets that are known, P, P + 1, ..., by their members as bytes.
-    found : list of CategorySet
-        In the order of these numbers.
+    - offsets: where the categories of each feature begin.
+    - cuts, unit, scale, weight: the cut of each category, the product with its column where its
+      residuals have the sum 1, the scale of that column, and its weight.
+    - rest: the weight of the rows without a category, by feature.
+    - smooth: half of the mean of a category of this weight counts in the search.
+    - numbers: of the sets that are known, P, P + 1, ..., by feature and their members as bytes.
+    - found: in the order of these numbers.
     """
 
     def __init__(self, cuts: NormalizedCuts, smooth: float) -> None:
@@ -557,21 +499,12 @@ Rule = Literal["minimum", "one_standard_error"]
 class BinnedRows:
     """Rows in bins with what is to be predicted, in memory or those of one block.
 
-    Attributes
-    ----------
-    codes : unsigned integer array of shape (n, p), in Fortran order
-    layout : CutLayout
-    y : array of shape (n,)
-        Targets, or the numbers of classes.
-    weight : array of shape (n,) or None
-    folds : integer array of shape (n,) or None
-        The fold that tests on the row; `n_splits` for rows that none tests on.
-    n_splits : int
-        0 without cross-validation.
-    groups : int array of shape (n,), default=None
-        Codes of the groups that rows belong to.
-    offset : float array of shape (n,), default=None
-        What is added to the scores; None for the squared error, whose targets are without it.
+    - codes: (n, p), in Fortran order.
+    - y: targets, or the numbers of classes.
+    - folds: the fold that tests on the row; `n_splits` (0 without cross-validation) for rows that
+      none tests on.
+    - groups: codes of the groups that rows belong to.
+    - offset: what is added to the scores; None for the squared error, whose targets are without it.
     """
 
     codes: np.ndarray
@@ -639,19 +572,12 @@ def add_tables_of_rows(
 class Stage:
     """The state of all models at the beginning of some rounds.
 
-    Attributes
-    ----------
-    states : list of lists of TableState or RowState
-        By model and score.
-    models : list of TableModel
-        With the intercepts of this stage.
-    losses : array of shape (1 + n_splits,)
-        The mean loss of the first model over all rows, and of each other one over its held-out
-        rows.
-    per_square : array of shape (1 + n_splits,)
-        What a sum of squares counts in these.
-    fitted_losses : array of shape (1 + n_splits,), default=None
-        The mean loss of each model over the rows that it is fitted to; not of the squared error.
+    - states: by model and score.
+    - models: with the intercepts of this stage.
+    - losses: the mean loss of the first model over all rows, and of each other one over its
+      held-out rows.
+    - per_square: what a sum of squares counts in these.
+    - fitted_losses: of each model over the rows that it is fitted to; not of the squared error.
     """
 
     states: list[list[TableState | RowState]]
@@ -715,19 +641,11 @@ class Segment:
 
 @dataclass
 class PhaseResult:
-    """The outcome of a phase.
+    """The models after the best number of rounds of a phase.
 
-    Attributes
-    ----------
-    models : list of TableModel
-        After `n_rounds` rounds.
-    n_rounds : int
-        The number with the least mean held-out loss, or without cross-validation all.
-    train_path : array of shape (T + 1,)
-    held_path : array of shape (T + 1, n_splits)
-        Mean losses after 0, 1, ..., T rounds.
-    segments : list of Segment
-        The stages of the first `n_rounds` rounds.
+    - n_rounds: the number with the least mean held-out loss, or without cross-validation all.
+    - train_path, held_path: mean losses after 0, 1, ..., T rounds, (T + 1,) and (T + 1, n_splits).
+    - segments: the stages of the first `n_rounds` rounds.
     """
 
     models: list[TableModel]
@@ -754,31 +672,16 @@ def run_phase(
 ) -> PhaseResult:
     """Run rounds of one kind, and go back to the best number of them.
 
-    Parameters
-    ----------
-    risk : Risk
-    models : list of TableModel
-        That of all rows, then those of the folds.
-    make_rounds : callable
-        Of a state: an object with `run(n_rounds)`, `path`, `exhausted`, `n_run`, `falls`,
-        `held_changes`, `held_total` and `coefficients`.
-    max_rounds : int
-    limit : float, default=inf
-        The largest change of a table in one stage.
-    longest : int, default=inf
-        The largest number of rounds of a stage, where `limit` is finite.
-    tolerance : float, default=0
-        See `NewtonLoss.open`.
-    patience : int, default=None
-        The phase ends when the mean held-out loss has had no new minimum for so many rounds.
-    rule : str or None, default="minimum"
-        By which held-out losses choose the number of rounds; None for `max_rounds`.
-    whole_stages : bool, default=False
-        Whether stages, and the losses at their ends, are those of a fit with more rounds, of which
-        the first ones are kept.
-    by_rows : bool, default=False
-        Whether the rounds sum residuals of rows and not products of cuts.
-    progress : Progress, default=None
+    - models: that of all rows, then those of the folds.
+    - limit: the largest change of a table in one stage.
+    - longest: the largest number of rounds of a stage, where `limit` is finite.
+    - tolerance: see `NewtonLoss.open`.
+    - patience: the phase ends when the mean held-out loss has had no new minimum for so many
+      rounds.
+    - rule: by which held-out losses choose the number of rounds; None for `max_rounds`.
+    - whole_stages: whether stages, and the losses at their ends, are those of a fit with more
+      rounds, of which the first ones are kept.
+    - by_rows: whether the rounds sum residuals of rows and not products of cuts.
     """
     segments: list[Segment] = []
     start, shares = models, np.ones(len(models))
@@ -886,9 +789,8 @@ def _run_stage(rounds, max_rounds, limit, patience, progress):
     """Run rounds of all models until the tables have moved by `limit`.
 
     Returns their number, and by how much the tables of any model have moved where there is a limit.
-
-    The first model decides how many rounds there are, and the models of the folds follow. With
-    patience, and no limit, these run along, for the held-out loss.
+    The models of the folds follow the first one. With patience, and no limit, these run along, for
+    the held-out loss.
     """
     done, best, best_at, moved = 0, np.inf, 0, 0.0
     steady = not np.isfinite(limit)
@@ -941,12 +843,10 @@ def _lowering(
 ) -> tuple[Segment, np.ndarray, np.ndarray, list[TableModel]]:
     """The segment with the share of the steps of each model that does not raise its own loss.
 
-    A stage of one round may go far beyond the limit: where curvatures are small, and the quadratic
-    that has them holds nearby only. The curvatures of the models of folds are those of the first
-    model, and may be far too small for them.
-
-    `first` are the shares that are tried first, which follow those of the stage before. Returns
-    also the shares, the losses afterwards, as in `Stage`, and the models.
+    A stage of one round may go far beyond the limit where curvatures are small: those of the first
+    model may be far too small for the models of folds. The `first` shares that are tried follow
+    those of the stage before. Returns also the shares, the losses afterwards, as in `Stage`, and
+    the models.
     """
     models, paths, shares = segment.models, segment.paths, first.copy()
     known = stage.fitted_losses

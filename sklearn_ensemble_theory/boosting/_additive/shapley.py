@@ -1,22 +1,16 @@
-"""The terms of a fitted additive model: tables after given rounds, errors, Shapley values.
+"""Exact Shapley values of a fitted additive model, from its tables.
 
-Shapley values of additive models are exact, from their tables. The background is the distribution
-of the training rows: v(S) is the mean prediction for rows whose features in S are those of x and
-whose other features are those of a training row (the "interventional" game). The Shapley values of
-a sum are the sums of those of its terms:
+The background is the distribution of the training rows: v(S) is the mean prediction for rows whose
+features in S are those of x and whose other features are those of a training row (the
+"interventional" game). The Shapley values of a sum are the sums of those of its terms:
 
 - a main effect f_j adds f_j(x_j) - E f_j(X_j) to feature j, and nothing to the others;
-- a pair f_ab adds to a the mean of its two orders, half of v(a) - v() + v(ab) - v(b), that is of
-  E f_ab(x_a, X_b) - E f_ab(X_a, X_b) + f_ab(x_a, x_b) - E f_ab(X_a, x_b). It is half of the term
+- a pair f_ab adds to a the mean of its two orders, half of v(a) - v() + v(ab) - v(b), that is of E
+  f_ab(x_a, X_b) - E f_ab(X_a, X_b) + f_ab(x_a, x_b) - E f_ab(X_a, x_b). It is half of the term
   where the means over each of the two features are 0.
 
 All means are over bins, with the training weights of the bins: no row of the background is needed,
 and the values are exact.
-
-References
-----------
-G. K. Smyth (2004). "Linear models and empirical Bayes methods for assessing differential expression
-in microarray experiments". Statistical Applications in Genetics and Molecular Biology 3.
 """
 
 import copy
@@ -34,22 +28,10 @@ from ..._features import feature_names
 
 
 def shapley_values(estimator: AdditiveEstimator, X: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Shapley values of each feature, and the mean prediction of the training rows.
+    """Shapley values of each feature, and the mean prediction of the training rows, ``base``.
 
-    Parameters
-    ----------
-    estimator : estimator
-        A fitted additive model with `shape_functions_`, `bin_weights_` and `predict_terms`.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows.
-
-    Returns
-    -------
-    values : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_classes)
-        In the unit of the terms.
-    base : ndarray of shape () or (n_classes,)
-        ``base + values.sum(axis=1)`` is the prediction of a regressor, and the log-odds or scores
-        of a classifier.
+    ``base + values.sum(axis=1)`` is the prediction of a regressor, and the log-odds or scores of a
+    classifier, for which values have a last axis of three or more classes.
     """
     features = [tuple(map(int, f)) for f in estimator.term_features_]
     # The same model with a feature's share of each term as its value: of the first feature of the
@@ -95,13 +77,7 @@ def _shares(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, list[n
 
 
 def explain_terms(estimator: AdditiveEstimator, X: Any) -> Any:
-    """`shapley_values` as a `shap.Explanation`.
-
-    Raises
-    ------
-    ImportError
-        If shap is not installed.
-    """
+    """`shapley_values` as a `shap.Explanation`."""
     check_is_fitted(estimator)
     try:
         from shap import Explanation

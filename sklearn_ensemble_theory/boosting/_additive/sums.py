@@ -71,29 +71,16 @@ RowsInBins = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]
 class CutLayout:
     """Which cuts there are: a feature of B bins has B - 1, numbered consecutively.
 
-    Parameters
-    ----------
-    n_bins : int array of shape (p,)
-        The bins of each feature, that of missing values included.
-    missing : bool array of shape (p,), default=None
-        Which features have a bin for missing values, their last one.
-    categorical : bool array of shape (p,), default=None
-        Which features are categorical; they have such a bin.
+    Features that have a bin for missing values, their last one, are `missing`; categorical ones
+    are.
 
-    Attributes
-    ----------
-    n_cuts : int
-    offsets : int array of shape (p + 1,)
-        The cuts of feature j are ``offsets[j]``, ..., ``offsets[j + 1] - 1``.
-    spans : list of p slices
-        The same as slices.
-    feature : int array of shape (P,)
-        The feature of each cut.
-    starts_of_tables : int array of shape (p + 1,)
-        Where the table of each feature begins, of B values, in an array of them all.
-    valid_cut : int array of shape (P,)
-        For each cut of an ordered feature with missing values, other than V, the number of V;
-        -1 for all other cuts.
+    - offsets: the cuts of feature j are ``offsets[j]``, ..., ``offsets[j + 1] - 1``; as slices,
+      `spans`.
+    - feature: of each cut.
+    - starts_of_tables: where the table of each feature begins, of B values, in an array of them
+      all.
+    - valid_cut: for each cut of an ordered feature with missing values, other than V, the number of
+      V; -1 for all other cuts.
     """
 
     def __init__(
@@ -167,9 +154,8 @@ def count_bins(
 ) -> np.ndarray:
     """The weight (None: the number) of rows by `first` and by the bin of each of other columns.
 
-    A table (n_first, B) for each of `others`, one after the other in a flat array. `block_rows` are
-    read at a time, so that their codes stay in cache while they are counted for one column after
-    the other.
+    A table (n_first, B) for each of `others`, in a flat array. `block_rows` are read at a time:
+    their codes stay in cache while they are counted for one column after the other.
     """
     size = n_first * int(n_bins[others].sum())
     found = np.zeros(size, dtype=np.int64 if weight is None else np.float64)
@@ -260,18 +246,10 @@ class CountedGram:
     """The sums with two cuts, in groups of cuts (`CutLayout.cuts_of`), counted when needed.
 
     All cuts of a feature at once cost one table of combined bins for each other feature; with few
-    rows and many bins most of such a table is empty. So the first cuts of a feature that are
-    needed are counted one by one, and once that has cost as much as the whole feature would have,
-    the whole feature is counted. This costs at most about twice as much as the cheaper way.
-
-    Parameters
-    ----------
-    codes, layout, sample_weight, folds
-        As for `cut_sums`.
-    left_weight : ndarray of shape (k, P)
-        From `cut_sums`.
-    max_cuts : int, default=None
-        Of how many cuts the sums are kept; the group used least recently is dropped first.
+    rows and many bins most of such a table is empty. So the first cuts of a feature that are needed
+    are counted one by one, and once that has cost as much as the whole feature would have, the
+    whole feature is counted. This costs at most about twice as much as the cheaper way. The sums of
+    `max_cuts` are kept; the group used least recently is dropped first.
     """
 
     def __init__(
@@ -425,14 +403,8 @@ class StoredGram:
 class StumpSums:
     """The sums over rows from which the model is fitted without the rows.
 
-    Attributes
-    ----------
-    sums : CutSums
-        With one cut or none.
-    tables : array
-        The weight of the rows by fold and by the bins of two features, for one pair of features
-        after the other; integers where all weights are 1.
-    layout : CutLayout
+    `tables` has the weight of the rows by fold and by the bins of two features, for one pair of
+    features after the other; integers where all weights are 1.
     """
 
     sums: CutSums
@@ -443,8 +415,8 @@ class StumpSums:
     def of(cls, blocks: Iterable[RowsInBins], layout: CutLayout, n_groups: int) -> "StumpSums":
         """The sums over rows in bins, with n_groups folds (1 for none); O(n p^2).
 
-        So few rows should be in each block that their codes stay in the processor's cache; weights
-        in all of them or in none.
+        So few rows should be in each block that their codes stay in cache; weights in all or in
+        none.
         """
         pairs, n_bins = _PairsOfFeatures(layout, n_groups), layout.n_bins
         tables, total = np.zeros(pairs.stops[-1], np.int32), None
@@ -553,24 +525,13 @@ Tables = Sequence[np.ndarray | None]  # of each feature: its value in each bin, 
 class NormalizedCuts:
     """The columns z over one training set, and their products, from the sums over its rows.
 
-    Parameters
-    ----------
-    sums : CutSums
-        By fold.
-    gram : CountedGram or StoredGram
-    fold : int or None
-        The fold held out; None trains on all rows.
-    known : NormalizedCuts, default=None
-        Those of another target with the same weights.
-
-    Attributes
-    ----------
-    products : ndarray of shape (P,) or (2 P,)
-        z'W(y - mean) over the training rows; then, if a fold is held out, over its rows.
-    preference : ndarray of shape (P,)
-        1, 1 - tie, 1 - 2 tie, ...: the factors by which the first of equal cuts is preferred.
-    fitted_weight : float or None
-        The weight of the training rows of a split that is no fold.
+    - fold: the fold held out; None trains on all rows.
+    - known: those of another target with the same weights.
+    - products: z'W(y - mean) over the training rows, (P,); then, if a fold is held out, over its
+      rows.
+    - preference: 1, 1 - tie, 1 - 2 tie, ...: the factors by which the first of equal cuts is
+      preferred.
+    - fitted_weight: of the training rows of a split that is no fold.
     """
 
     fitted_weight: float | None = None
@@ -722,26 +683,14 @@ class NormalizedCuts:
 class TableState:
     """The residuals of one model, as their products with all cuts.
 
-    Parameters
-    ----------
-    cuts : NormalizedCuts
-    max_cuts : int or None
-        Of how many cuts the rows of products are kept.
-    tables : sequence of ndarray or None, default=None
-        The functions that the model has already, one table a feature.
-    rows : CutRows, default=None
-        The rows of products, where another state has computed them with the same weights.
-
-    Attributes
-    ----------
-    values : ndarray of shape (P,) or (2 P,)
-        z'Wr for every cut over the training rows, times `cuts.preference`; then, if a fold is held
-        out, z'Wr over its rows. It is changed in place only.
-    rows : CutRows
-    residuals : TableResiduals
-        What subtracts steps from `values`.
-    start_squares, start_held : float
-        The sums of squares of the residuals over the training rows and over the held-out ones.
+    - max_cuts: of how many cuts the rows of products are kept.
+    - tables: the functions that the model has already.
+    - rows: of products, where another state has computed them with the same weights.
+    - values: z'Wr for every cut over the training rows, times `cuts.preference`; then, if a fold is
+      held out, z'Wr over its rows. It is changed in place only, by `residuals`, which subtracts
+      steps.
+    - start_squares, start_held: the sums of squares of the residuals over the training rows and
+      over the held-out ones.
     """
 
     def __init__(
@@ -818,15 +767,8 @@ class CutRows(RowCache):
 class RowState:
     """The residuals of one model at the rows; the interface of `TableState`.
 
-    Parameters
-    ----------
-    cuts : NormalizedCuts
-    codes : unsigned integer array of shape (n, p), in Fortran order
-    residual : float64 array of shape (n,)
-        With weighted mean 0 over the training rows. It is changed in place.
-    weight : array of shape (n,) or None
-    is_held : bool array of shape (n,) or None
-        The rows of the fold that is held out.
+    `codes` (n, p) are in Fortran order. `residual` has weighted mean 0 over the training rows and
+    is changed in place. The rows of the fold that is held out are `is_held`.
     """
 
     def __init__(
