@@ -38,14 +38,8 @@ SMALLEST_MEAN = 1e-6
 class HeldOutRisk:
     """The mean loss of weighted predictions on n held-out rows.
 
-    Parameters
-    ----------
-    predictions : array of shape (n, k) or (n, k, K)
-        Of k candidates: numbers, or probabilities of K classes.
-    y : array of shape (n,)
-        Targets, or positions of the classes.
-    weight : array of shape (n,)
-        Of sum 1.
+    `predictions` are those of k candidates: numbers (n, k), or probabilities of K classes (n, k,
+    K). y has targets, or positions of the classes; the weights have the sum 1.
     """
 
     rules: tuple[str, ...]  # the sets of weights over which the minimum is found
@@ -334,16 +328,8 @@ def residual_factor(predictions: np.ndarray, y: np.ndarray, weight: np.ndarray) 
     """The triangular factor R of the columns y - p_1, ..., y - p_k, y with weighted rows.
 
     It contains what the Gram matrix does, without squaring the condition number, so that nearly
-    collinear candidates are told apart.
-
-    Returns
-    -------
-    factor : array of shape (k + 1, k + 1)
-        The sum of squares of [R, r] @ (v, 1 - sum(v)) is that of the weighted residuals y - P v.
-
-    Notes
-    -----
-    O(N k^2), in pieces of `CHUNK` rows, with memory O(k^2) beside the arguments.
+    collinear candidates are told apart. The sum of squares of [R, r] @ (v, 1 - sum(v)) is that of
+    the weighted residuals y - P v. O(N k^2), in pieces of `CHUNK` rows, with memory O(k^2).
     """
     n, k = predictions.shape
     factor = np.zeros((0, k + 1))
@@ -531,15 +517,8 @@ def least_absolute_weights(
         max_d  <y, d> - h(P^T d)    over low w_i <= d_i <= w_i,
 
     where h is the support function of the set of weights. SciPy's HiGHS solves it with a basis of k
-    rows; the weights are the multipliers of the constraints, the dual value is the lower bound.
-
-    Parameters
-    ----------
-    P : array of shape (n, k)
-        Predictions, of the order of 1.
-    y, weight : arrays of shape (n,)
-        Targets, and weights of sum 1.
-    rule : {"nnls", "simplex", "l1"}
+    rows; the weights are the multipliers of the constraints, the dual value is the lower bound. P
+    is of the order of 1, and `weight` of sum 1; the rule is "nnls", "simplex" or "l1".
     """
     n, k = P.shape
     signed = np.hstack([P, -P]) if rule == "l1" and not positive else P
@@ -579,26 +558,16 @@ TARGET_GAP = 1e-10
 def best_mixture(P: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
     """The mixture of smallest log-loss, and a bound on the distance to the minimum.
 
-    With p_ij the probability that candidate j gives to the class of row i, the risk is
+    With p_ij > 0 the probability that candidate j gives to the class of row i, and weights w of sum
+    1, the risk is
 
         F(v) = -sum_i w_i log (P v)_i,    F'(v) = -P^T (w / P v),    F''(v) = A^T A,
         A = diag(sqrt(w) / P v) P.
 
     As A v = sqrt(w), the quadratic model of F at v is |A u - 2 sqrt(w)|^2 / 2 up to a constant: its
     minimum over the simplex is the same problem as that of the squared loss (Kim, Carbonetto,
-    Stephens and Anitescu 2020 use such steps for mixtures). max_j (-F'(v))_j - 1 bounds
-    F(v) - min F, since <-F'(v), v> = 1.
-
-    Parameters
-    ----------
-    P : array of shape (n, k)
-        Positive probabilities of the rows' own classes.
-    weight : array of shape (n,)
-        Of sum 1.
-
-    Notes
-    -----
-    O(n k^2) a step; about ten steps.
+    Stephens and Anitescu 2020 use such steps for mixtures). max_j (-F'(v))_j - 1 bounds F(v) - min
+    F, since <-F'(v), v> = 1. O(n k^2) a step; about ten steps.
     """
     k = P.shape[1]
     v = np.full(k, 1.0 / k)
@@ -696,20 +665,12 @@ def least_margin_weights(
 ) -> tuple[np.ndarray, float]:
     """The weights of smallest F(v) = sum_i w_i phi((M v)_i), and a bound on F(v) - min F.
 
-    A Newton step goes towards the minimum of the quadratic model of F at v over the set: with
-    F'' = L L^T it is the problem of squared error |L^T u - (L^T v - L^-1 F')|². The bound is the
-    duality gap for the dual variables -phi', which for a smoothed hinge includes what that is below
-    the hinge. Where F has no minimum, as "nnls" with separated classes, it bounds the distance to
-    the infimum only if that is near for weights of twice the sum.
+    A Newton step goes towards the minimum of the quadratic model of F at v over the set: with F'' =
+    L L^T it is the problem of squared error |L^T u - (L^T v - L^-1 F')|². The bound is the duality
+    gap for the dual variables -phi', which for a smoothed hinge includes what that is below the
+    hinge. Where F has no minimum, as "nnls" with separated classes, it bounds the distance to the
+    infimum only if that is near for weights of twice the sum.
 
-    Parameters
-    ----------
-    M : array of shape (n, k)
-        Margins of the candidates.
-    weight : array of shape (n,)
-
-    Notes
-    -----
     O(n k^2) a step; about ten steps, a hundred for the hinge. Its narrow smoothings have little
     curvature but on the sphere of the l2 ball; elsewhere `least_hinge_weights` has exact solvers.
     """
@@ -828,12 +789,7 @@ SCALES = np.logspace(3, -2, 11)
 def tandem_weights(tandem: np.ndarray, n_samples: int) -> tuple[np.ndarray, float]:
     """Weights of the smallest tandem bound, and a limit of what q + c KL is above its minimum.
 
-    Parameters
-    ----------
-    tandem : ndarray of shape (n_members, n_members)
-        Mean products of the losses of two members on the same rows.
-    n_samples : int
-        Number of these rows.
+    `tandem` has the mean products of the losses of two members on the same `n_samples` rows.
     """
     n_members = len(tandem)
 

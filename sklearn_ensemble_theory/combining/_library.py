@@ -216,15 +216,8 @@ LEAST_ROWS_OF_FORESTS = 100
 class Library:
     """What decides how members are made.
 
-    Attributes
-    ----------
-    loss : str
-    of_classes : bool
-    n_rows : float
-        The number that the weights of the rows stand for.
-    categories : list of int
-        The columns whose numbers are categories.
-    seed : int
+    `n_rows` is the number that the weights of the rows stand for, and `categories` the columns
+    whose numbers are categories.
     """
 
     loss: str

@@ -67,21 +67,13 @@ class HoldsOutRows(Protocol):
     ) -> np.ndarray | None:
         """Fit to all rows, and return what is predicted for each of them by a model without it.
 
-        Parameters
-        ----------
-        X, y
-            The rows; labels are positions 0 ... K-1.
-        splits : list of (train, test)
-            Positions of rows. A learner with folds of its own takes these instead. No row is tested
-            on twice; some may be in no test set.
-        **params
-            Further arguments of `fit`: `sample_weight`, `groups`, `offset`.
+        - y: labels are positions 0 ... K-1.
+        - splits: (train, test) positions of rows. A learner with folds of its own takes these
+          instead. No row is tested on twice; some may be in no test set.
+        - params: further arguments of `fit`: `sample_weight`, `groups`, `offset`.
 
-        Returns
-        -------
-        predictions : array of shape (n,) or (n, K), or None
-            Numbers or probabilities; NaN for a row that the model has no prediction for. None where
-            the learner cannot tell, mostly before any work: it is then fitted again.
+        Numbers (n,) or probabilities (n, K); NaN for a row that the model has no prediction for.
+        None where the learner cannot tell, mostly before any work: it is then fitted again.
         """
 
 
@@ -100,16 +92,10 @@ class Member:
 class Outputs:
     """How the predictions of members are read.
 
-    Attributes
-    ----------
-    methods : list of str
-        The method that predicts, for each member.
-    classes : array, list of arrays for several outputs, or None for numbers
-        The labels.
-    known_by_labels : bool
-        Whether members predict labels; otherwise positions among them.
-    n_outputs : int or None
-        Columns of numbers that a member predicts, where it is known.
+    - methods: the method that predicts, for each member.
+    - classes: the labels, a list of arrays for several outputs; None for numbers.
+    - known_by_labels: whether members predict labels; otherwise positions among them.
+    - n_outputs: columns of numbers that a member predicts, where it is known.
     """
 
     methods: list[str]
@@ -180,22 +166,14 @@ class Outputs:
 class MembersPlan:
     """How members are fitted.
 
-    Attributes
-    ----------
-    outputs : Outputs
-    are_fitted : bool
-        Whether members are taken as they are, and all rows are new to them.
-    holds_out : bool
-        Whether they predict rows that they are not fitted to.
-    share : bool
-        Whether a learner that is several members, or a part of several, is fitted once to the same
-        rows; those members are fitted one after the other.
-    by_own : bool
-        Whether members that predict rows which they have not seen (`HoldsOutRows`) are asked for
-        them, and fitted once.
-    copies : bool
-        Whether a fit to all rows gets copies of them, which it may change. Those of a split are
-        copies always. Copies are fitted to for each member: nothing is shared.
+    - are_fitted: whether members are taken as they are, and all rows are new to them.
+    - holds_out: whether they predict rows that they are not fitted to.
+    - share: whether a learner that is several members, or a part of several, is fitted once to the
+      same rows; those members are fitted one after the other.
+    - by_own: whether members that predict rows which they have not seen (`HoldsOutRows`) are asked
+      for them, and fitted once.
+    - copies: whether a fit to all rows gets copies of them, which it may change. Those of a split
+      are copies always. Copies are fitted to for each member: nothing is shared.
     """
 
     members: Sequence[Member]
@@ -222,15 +200,9 @@ class MembersProblem:
 class HeldOutMembers:
     """The predictions of each member for rows that it is not fitted to.
 
-    Attributes
-    ----------
-    predictions : list
-        For each member, an array with an element for each held-out row, or a list of such arrays
-        for several outputs.
-    rows : int array
-        The held-out rows, in increasing order; one that several splits hold out is repeated.
-    folds : int array
-        The number of the split of each.
+    - predictions: by member, with an element for each held-out row; a list for several outputs.
+    - rows: in increasing order; one that several splits hold out is repeated.
+    - folds: the number of the split of each.
     """
 
     predictions: list[Any]
@@ -519,9 +491,8 @@ def fit_named(
 ) -> Any:
     """Fit this clone of a member; an error names the member, and where it occurred.
 
-    `place` is the part of the data that the rows are, such as "split 2 of cv", and `message` the
-    ensemble and what to print after the fit. `known` has learners fitted to the same rows, for an
-    ensemble that contains some of them.
+    `place` is the part of the data, such as "split 2 of cv", and `message` the ensemble and what to
+    print after the fit. `known` has learners fitted to the same rows, which the member may contain.
     """
     # A nested ensemble takes the learners that are known, whatever its depth.
     fit = partial(fitted_in_units, cast(Predictor, member))
@@ -608,8 +579,7 @@ def _is_same(X: Any, known: Any) -> bool:
 def identity(value: Any) -> Any:
     """Return a key that is equal for learners that give the same fit to the same rows.
 
-    They are one object, or of one class with equal parameters and no randomness of their own: every
-    `random_state` is a number.
+    One object, or of one class with equal parameters, every `random_state` a number.
     """
     # By the type as well: 1, 1.0 and True are equal and may be different parameters.
     if type(value) in PLAIN or isinstance(value, np.generic):

@@ -65,16 +65,10 @@ class Combination(Protocol):
 
 @dataclass(frozen=True)
 class FinalEstimator:
-    """A combination by an estimator of columns.
+    """A combination by an estimator of columns, fitted or not.
 
-    Attributes
-    ----------
-    estimator : estimator
-        Not fitted, or fitted.
-    params : dict
-        Further arguments of its `fit`, for all rows.
-    is_default : bool
-        Whether it is `RidgeCV` or `LogisticRegression` because none was given.
+    `params` are further arguments of its `fit`, for all rows. `is_default` says whether it is
+    `RidgeCV` or `LogisticRegression` because none was given.
     """
 
     estimator: Any
@@ -175,15 +169,9 @@ class RuleOfWeights:
 
 @dataclass(frozen=True)
 class StackPlan:
-    """How a stack is fitted.
+    """How a stack is fitted; its combination is not learned yet.
 
-    Attributes
-    ----------
-    members : MembersPlan
-    combination : Combination
-        Not learned.
-    holds_out : bool
-        Whether held-out rows are predicted by the combination as well.
+    `holds_out` says whether held-out rows are predicted by the combination as well.
     """
 
     members: MembersPlan

@@ -53,13 +53,8 @@ SPREAD_OF_TEMPERATURE = 0.2
 class LibraryMember:
     """A member of the library.
 
-    Attributes
-    ----------
-    member : Member
-    is_ours : bool
-        Whether it is one by name, which reads numbers in place of categories.
-    cost : int
-        The place of its cost among those of all members.
+    `is_ours` says whether it is one by name, which reads numbers in place of categories; `cost` is
+    the place of its cost among those of all members.
     """
 
     member: Member
@@ -71,15 +66,9 @@ class LibraryMember:
 class Tempering:
     """What is done with weighted means of probabilities: a temperature, and shares of the classes.
 
-    Attributes
-    ----------
-    shares : array of shape (K,)
-        Of the classes in the weight of the rows.
-    n_rows : float
-        The number that the weights of the rows stand for.
-    is_learned : bool
-        Whether the temperature is that of the smallest log-loss, or 1.
-    temperature : float
+    - shares: of the classes in the weight of the rows.
+    - n_rows: the number that the weights of the rows stand for.
+    - is_learned: whether the temperature is that of the smallest log-loss, or 1.
     """
 
     shares: np.ndarray
@@ -106,20 +95,12 @@ class Tempering:
 
 @dataclass(frozen=True)
 class SuperPlan:
-    """How a super learner is fitted.
+    """How a super learner is fitted; combination and tempering are not learned yet.
 
-    Attributes
-    ----------
-    members : list of LibraryMember
-    combination : RuleOfWeights
-        Not learned, with the outputs of one member.
-    loss : str
-        Of the weights.
-    tempering : Tempering or None
-        Not learned; None where members predict numbers.
-    time_limit : float or None
-        Seconds.
-    n_jobs : int or None
+    - combination: with the outputs of one member.
+    - loss: of the weights.
+    - tempering: None where members predict numbers.
+    - time_limit: seconds.
     """
 
     members: list[LibraryMember]
@@ -150,15 +131,7 @@ class SuperProblem:
 class FittedMember:
     """A member after its fit, or the error that has ended it.
 
-    Attributes
-    ----------
-    name : str
-    seconds : float
-        Of the fit, with all that holds rows out.
-    model : estimator or None
-    held_out : HeldOutMembers or None
-        Of this member alone.
-    error : Exception or None
+    `seconds` are those of the fit, with all that holds rows out.
     """
 
     name: str
@@ -185,20 +158,9 @@ def numbers_of_columns(columns: CategoricalColumns | None, X: Any) -> Any:
 
 @dataclass(frozen=True)
 class Mixture:
-    """A weighted mean of what members predict.
+    """A weighted mean of what fitted members predict, with weights of sum 1.
 
-    Attributes
-    ----------
-    members : dict of str to estimator
-        Fitted.
-    weights : array of shape (k,)
-        Of sum 1.
-    are_ours : array of bool of shape (k,)
-        Which members read numbers in place of categories.
-    columns : CategoricalColumns or None
-        What makes these numbers.
-    outputs : Outputs
-    tempering : Tempering or None
+    Members that `are_ours` read numbers in place of categories, which `columns` makes.
     """
 
     members: dict[str, Any]
@@ -240,24 +202,11 @@ class Mixture:
 
 @dataclass(frozen=True)
 class FittedLibrary:
-    """What a fit finds.
+    """What a fit finds: the members that have not failed, and weights of sum 1.
 
-    Attributes
-    ----------
-    members : list of FittedMember
-        Those that have not failed.
-    weights : array of shape (k,)
-        Of sum 1.
-    outputs : Outputs
-    tempering : Tempering or None
-        Learned.
-    leaderboard : dict of arrays
-    rows : int array of shape (m,)
-        The rows that all members hold out.
-    held_out : array of shape (m,) or (m, K), or None
-        Their predictions by weights of other folds; None where there is one fold.
-    loss : float
-        Of the rows by the weights of all folds.
+    - rows: those that all members hold out.
+    - held_out: their predictions by weights of other folds; None where there is one fold.
+    - loss: of these rows by the weights of all folds.
     """
 
     members: list[FittedMember]
@@ -282,10 +231,7 @@ class FittedLibrary:
 def fit_super_learner(plan: SuperPlan, problem: SuperProblem, progress: Progress) -> FittedLibrary:
     """The members, their weights, and what is predicted for held-out rows.
 
-    Raises
-    ------
-    Exception
-        The error of the first member, if every member fails.
+    If every member fails, the error of the first one is raised.
     """
     with np.errstate(all="ignore"):  # of members that are not ours
         members = _without_failed(list(_fitted(plan, problem, progress)))

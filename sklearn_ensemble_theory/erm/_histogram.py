@@ -205,14 +205,7 @@ class WeightSums(SummedFields):
 
 @dataclass
 class CellSums:
-    """What is known of the cells of some rows.
-
-    Attributes
-    ----------
-    cells : int array of shape (n_cells, p)
-        The bin numbers of each cell, in lexicographic order.
-    table : ClassTable or MeanTable
-    """
+    """What is known of the cells of some rows, in lexicographic order of their bin numbers."""
 
     cells: np.ndarray
     table: Any

@@ -41,25 +41,10 @@ def loo_errors_of_factors(
     groups: np.ndarray | None,
     factors: np.ndarray,
 ) -> np.ndarray:
-    """Mean squared leave-one-out error for bandwidths times each factor.
+    """Mean squared leave-one-out error for bandwidths times each factor (1, or `LOO_FACTORS`).
 
     Row i is left out, or its group, and the rest is averaged. For a row without neighbours, that is
-    the mean of the nearest rows.
-
-    Parameters
-    ----------
-    kernel : str
-    Z : ndarray of shape (n, n_features)
-        Coordinates in bandwidths.
-    Y : ndarray of shape (n, n_outputs)
-    w : ndarray of shape (n,)
-    groups : int array of shape (n,) or None
-    factors : ndarray
-        1, or `LOO_FACTORS`.
-
-    Returns
-    -------
-    errors : ndarray of shape (len(factors),)
+    the mean of the nearest rows. The coordinates Z are in bandwidths.
     """
     n = len(Z)
     scale = largest_magnitude(Y)  # squares of 1e150 overflow

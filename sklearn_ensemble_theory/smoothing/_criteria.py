@@ -85,20 +85,11 @@ def checked_times(times: ArrayLike, name: str = "times") -> np.ndarray:
 
 @dataclass(frozen=True)
 class TimePlan:
-    """When boosting stops.
+    """When boosting stops: at a given time, or where the criterion is least over the times.
 
-    Attributes
-    ----------
-    time : float or None
-        The time, if it is given.
-    criterion : str or None
-        What is minimised over the times otherwise.
-    times : array or None
-        The times to compare, in increasing order; None for the usual ones.
-    noise_level : float or None
-        For "discrepancy", in units of y.
-    cv : int, splitter or iterable
-        For "cv".
+    - times: to compare, in increasing order; None for the usual ones.
+    - noise_level: for "discrepancy", in units of y.
+    - cv: for "cv".
     """
 
     time: float | None = None

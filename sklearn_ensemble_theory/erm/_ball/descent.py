@@ -26,15 +26,9 @@ SMALLEST_LENGTH, LARGEST_LENGTH = 1e-150, 1e150
 class Descent(NamedTuple):
     """What a further step needs to know.
 
-    Attributes
-    ----------
-    x : float array of shape (p,)
-        The last iterate.
-    sum_x, sum_weight : float array of shape (p,), float
-        Sums of the iterates before it and of their weights.
-    sum_squares : float
-        Sum of |g_s|² of all gradients so far.
-    n_steps : int
+    - x: the last iterate; `sum_x` and `sum_weight` are sums of those before it and of their
+      weights.
+    - sum_squares: sum of |g_s|² of all gradients so far.
     """
 
     x: np.ndarray

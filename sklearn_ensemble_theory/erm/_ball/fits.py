@@ -53,17 +53,10 @@ class BallPlan:
 
 @dataclass(frozen=True, eq=False)
 class ClassRows:
-    """The rows of a fit.
+    """The rows of a fit, numbers of their classes, and weights of sum 1.
 
-    Attributes
-    ----------
-    X : matrix of shape (n, p)
-        Divided by `scale`, a power of two: the ball grows by the same factor, no digit changes, and
-        squares neither overflow nor vanish.
-    codes : int array of shape (n,)
-        Numbers of classes.
-    weight : float array of shape (n,)
-        Weights with sum 1.
+    X is divided by `scale`, a power of two: the ball grows by the same factor, no digit changes,
+    and squares neither overflow nor vanish.
     """
 
     X: Matrix
@@ -110,12 +103,8 @@ def scaled_ball(plan: BallPlan, radius: float, scale: float) -> Ball:
 class BallFit:
     """The solutions of all problems.
 
-    Attributes
-    ----------
-    bounds : list of float
-        What is known of each solution before the fit, or its gap.
-    states : list of Descent or None
-        What further stochastic steps go on from.
+    `bounds` are what is known of each solution before the fit, or its gap, and `states` what
+    further stochastic steps go on from.
     """
 
     problems: Sequence[BallSet]

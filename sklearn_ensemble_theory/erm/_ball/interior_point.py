@@ -148,13 +148,8 @@ def best_intercept(problem: BallProblem, u: np.ndarray, near: float) -> float:
 class InteriorPoint:
     """A strictly feasible point of both problems, in columns Z of X.
 
-    Attributes
-    ----------
-    unit : float
-        The radius, unless it is extreme. The radius is 1 and Z are columns of X in these units.
-    a : float array of shape (n,)
-    barrier : L1Barrier or L2Barrier
-        With beta, in the chosen columns and in units of `unit`.
+    In units of `unit` (the radius, unless that is extreme) the radius is 1 and Z are columns of X;
+    `barrier` has beta.
     """
 
     da: np.ndarray

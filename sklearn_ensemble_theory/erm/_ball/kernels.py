@@ -61,10 +61,7 @@ class KernelFeatures:
     def of(cls, K: np.ndarray) -> "KernelFeatures":
         """By pivots in O(n r²) for a matrix of rank r; by eigenvalues where K has larger errors.
 
-        Raises
-        ------
-        ValueError
-            If K is not symmetric or not positive semi-definite.
+        A ValueError if K is not symmetric or not positive semi-definite.
         """
         size = float(np.abs(K).max())
         if np.abs(K - K.T).max() > KERNEL_TOL * size:

@@ -58,22 +58,15 @@ def without_rounding(total: float, size: float) -> float:
 class BallSet:
     """The set of coefficients and intercepts, and what it takes to move in it.
 
-    Attributes
-    ----------
-    C : float
-        The largest dual norm of a row: |x'beta| <= lambda C.
-    reach : float
-        B; 0 without an intercept.
-    start : float
-        The best intercept for beta = 0.
+    - C: the largest dual norm of a row: |x'beta| <= lambda C.
+    - reach: B; 0 without an intercept.
+    - start: the best intercept for beta = 0.
 
-    Notes
-    -----
     Let W_+ and W_- be the weights of the classes, and `log_odds` log(W_+/W_-). For |s_i| <= r =
-    lambda C the derivative of sum_i w_i phi(y_i (s_i + b)) in b is at least
-    W_- |phi'(-(b - r))| - W_+ |phi'(b - r)|. That is not negative from b = r + log(W_+/W_-) on for
-    the logistic function, from r + log(W_+/W_-)/2 on for the exponential one, and from r + 1 on for
-    the hinge. The other side is the same with W_+ and W_- exchanged.
+    lambda C the derivative of sum_i w_i phi(y_i (s_i + b)) in b is at least W_- |phi'(-(b - r))| -
+    W_+ |phi'(b - r)|. That is not negative from b = r + log(W_+/W_-) on for the logistic function,
+    from r + log(W_+/W_-)/2 on for the exponential one, and from r + 1 on for the hinge. The other
+    side is the same with W_+ and W_- exchanged.
     """
 
     def __init__(self, phi: MarginFunction, ball: Ball, C: float, log_odds: float | None):

@@ -248,15 +248,9 @@ class BallRows:
 class Derivatives(SummedFields):
     """Sums over rows at one point, with weights that sum to 1 over all.
 
-    Attributes
-    ----------
-    risk, mass, size : float
-        The risk; the mean of -phi'; the sum of the absolute terms of `total`.
-    beta : float array of shape (p,)
-    total : float
-        The derivatives by the coefficients and by the intercept.
-    H, h, curvature
-        The second derivatives, as `BallProblem.gram` returns them.
+    - mass, size: the mean of -phi'; the sum of the absolute terms of `total`.
+    - beta, total: the derivatives by the coefficients and by the intercept.
+    - H, h, curvature: the second derivatives, as `BallProblem.gram` returns them.
     """
 
     risk: float

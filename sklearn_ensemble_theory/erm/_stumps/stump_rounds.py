@@ -178,12 +178,8 @@ def _gains_of_few_rows(
 class Objective:
     """What a search for a stump optimises; base of the objectives.
 
-    Attributes
-    ----------
-    codes : int array of shape (n,) or None
-        The class of each row where classes stay the same in all rounds (see `ColumnIndex`).
-    has_scale, outputs_bound
-        See `_learners.PreparedRounds`.
+    `codes` is the class of each row where classes stay the same in all rounds (see `ColumnIndex`),
+    `has_scale` and `outputs_bound` are as of `_learners.PreparedRounds`.
     """
 
     codes: np.ndarray | None = None
@@ -484,14 +480,9 @@ OBJECTIVES: dict[str, Callable[[Any, StumpClasses], Objective]] = {
 class SummedStump(NamedTuple):
     """A stump, and what it does with the rows of each slot on both sides.
 
-    Attributes
-    ----------
-    feature, code : int
-        Rows with at most this code are on the left.
-    margins : array of shape (n_slots, 2)
-        The outputs on the left and on the right.
-    masses, n_rows : arrays of shape (n_slots, 2)
-        The shares of the weight, and the numbers of rows, there.
+    - feature, code: rows with at most this code are on the left.
+    - margins: the outputs on the left and on the right, (n_slots, 2).
+    - masses, n_rows: the shares of the weight, and the numbers of rows, there.
     """
 
     member: BaseEstimator
@@ -505,12 +496,8 @@ class SummedStump(NamedTuple):
 class SummedStumps:
     """Base of the stumps from sums; the task has one row of each class.
 
-    Attributes
-    ----------
-    max_bins : int
-        How many bins a column should have at most.
-    slots : int64 array of shape (K, m)
-        Where the weights of a row of each class belong.
+    Columns should have at most `max_bins` bins. `slots` (K, m) are where the weights of a row of
+    each class belong.
     """
 
     slots: NDArray[np.int64]
