@@ -89,6 +89,16 @@ COMMON = {
         ----------
         %(X)s
         """,
+    "of_known_rows": """
+        Parameters
+        ----------
+        X, y : ignored
+            The fit knows all that the bound needs of the training rows.
+        """,
+    "excess_risk": """
+        method : {"excess_risk"}, default="excess_risk"
+            What is bounded.
+        """,
     "dense_X": """
         X : array-like of shape (n_samples, n_features)
             The rows.
@@ -116,6 +126,11 @@ COMMON = {
     "classes_": """
         classes_ : ndarray of shape (n_classes,)
             The class labels, sorted.
+        """,
+    "classes_attribute": """
+        Attributes
+        ----------
+        %(classes_)s
         """,
     "categories_": """
         categories_ : list of n_features_in_ arrays or None
@@ -148,6 +163,18 @@ COMMON = {
         y : ndarray of shape (n_samples,)
             Predictions.
         """,
+    "returns_log_probabilities": """
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Logarithms of the class probabilities, in the order of `classes_`.
+        """,
+    "returns_probabilities": """
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            The columns are in the order of `classes_`.
+        """,
     "yields_predictions": """
         Yields
         ------
@@ -171,6 +198,12 @@ COMMON = {
         ------
         ValueError
             If the fit had an offset, and these rows have none.
+        """,
+    "raises_parameters": """
+        Raises
+        ------
+        ValueError
+            If a parameter is not valid.
         """,
     "learner_params": """
         **fit_params : dict

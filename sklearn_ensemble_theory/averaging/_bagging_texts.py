@@ -264,12 +264,32 @@ BAGGING = AVERAGES | {
         criterion : {"gini", "entropy", "log_loss"}, default="gini"
             What a split lowers most: the Gini impurity, or the entropy, which "log_loss" is too.
         """,
+    "of_class_trees": """
+        Parameters
+        ----------
+        %(n_trees)s
+        %(class_criterion)s
+        %(max_depth)s
+        """,
     "real_criterion": """
         criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
             What a split lowers most: the squared error, the absolute error, for which leaves
             predict medians, or half the Poisson deviance, for y of at least 0. The forest is the
             mean of the predictions of its trees. For quantiles use `predict_quantiles`.
             "friedman_mse" is deprecated.
+        """,
+    "of_given_rows": """
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        """,
+    "of_real_trees": """
+        Parameters
+        ----------
+        %(n_trees)s
+        %(real_criterion)s
+        %(max_depth)s
         """,
     # Attributes.
     "forest_notes": """

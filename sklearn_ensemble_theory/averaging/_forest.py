@@ -123,6 +123,7 @@ def regression_criterion(criterion: str) -> str:
     return "squared_error"
 
 
+@documented(BAGGING)
 class BaseForest(WeighsClasses, BaseBagging):  # "balanced_subsample" is by the rows of a tree
     """Base of the forests; not for direct use."""
 
@@ -250,19 +251,14 @@ class BaseForest(WeighsClasses, BaseBagging):  # "balanced_subsample" is by the 
     def apply(self, X: MatrixLike) -> np.ndarray:
         """The leaf of each tree that a row falls into.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+        %(of_given_rows)s
 
         Returns
         -------
         leaves : ndarray of shape (n_samples, n_estimators)
             Indices of nodes.
 
-        Notes
-        -----
-        Cost: O(depth) a row and tree.
+        %(cost_of_walks)s
         """
         check_is_fitted(self)
         return np.column_stack(self._of_each_tree("apply", self._validate_X(X)))
@@ -270,10 +266,7 @@ class BaseForest(WeighsClasses, BaseBagging):  # "balanced_subsample" is by the 
     def decision_path(self, X: MatrixLike) -> tuple[sp.csr_matrix, np.ndarray]:
         """The nodes of each tree that a row passes.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+        %(of_given_rows)s
 
         Returns
         -------
@@ -282,9 +275,7 @@ class BaseForest(WeighsClasses, BaseBagging):  # "balanced_subsample" is by the 
         n_nodes_ptr : ndarray of shape (n_estimators + 1,)
             Columns n_nodes_ptr[i]:n_nodes_ptr[i + 1] are those of tree i.
 
-        Notes
-        -----
-        Cost: O(depth) a row and tree.
+        %(cost_of_walks)s
         """
         check_is_fitted(self)
         paths = self._of_each_tree("decision_path", self._validate_X(X))
@@ -323,11 +314,7 @@ def _of_tree(tree: Any, method: str, X: Any, check_input: bool) -> Any:
 class RandomForestRegressor(BaggedRegressor, BaseForest):
     """Random forest for regression: the mean of trees fitted to bootstrapped rows.
 
-    Parameters
-    ----------
-    %(n_trees)s
-    %(real_criterion)s
-    %(max_depth)s
+    %(of_real_trees)s
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
         %(m_try)s
     %(max_leaf_nodes)s
@@ -430,11 +417,7 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
 class RandomForestClassifier(BaggedClassifier, BaseForest):
     """Random forest for classification: the mean of trees fitted to bootstrapped rows.
 
-    Parameters
-    ----------
-    %(n_trees)s
-    %(class_criterion)s
-    %(max_depth)s
+    %(of_class_trees)s
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         %(m_try)s
     %(max_leaf_nodes)s
@@ -549,11 +532,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
 class ExtraTreesRegressor(BaggedRegressor, BaseForest):
     """Extremely randomised trees for regression: the mean of trees with cuts drawn at random.
 
-    Parameters
-    ----------
-    %(n_trees)s
-    %(real_criterion)s
-    %(max_depth)s
+    %(of_real_trees)s
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
         %(extra_m_try)s
     %(max_leaf_nodes)s
@@ -664,11 +643,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
 class ExtraTreesClassifier(BaggedClassifier, BaseForest):
     """Extremely randomised trees for classification: the mean of trees with cuts drawn at random.
 
-    Parameters
-    ----------
-    %(n_trees)s
-    %(class_criterion)s
-    %(max_depth)s
+    %(of_class_trees)s
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         %(extra_m_try)s
     %(max_leaf_nodes)s

@@ -101,6 +101,8 @@ CONSTRAINTS: dict[str, list] = {
 
 NEIGHBORS_TEXTS = {
     "parameters": """
+        Parameters
+        ----------
         n_neighbors : int, default=1
             Number k of neighbours that each bagged fit averages.
 
@@ -147,6 +149,12 @@ NEIGHBORS_TEXTS = {
 
         n_jobs : int, default=None
             Number of threads of the neighbour query. The predictions do not depend on it.
+        """,
+    "of_queries": """
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+            Rows to predict; (n_queries, n_samples_fit) distances with `metric="precomputed"`.
         """,
     "attributes": """
         max_samples_ : int or float
@@ -557,8 +565,6 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
     s = n it is the k nearest neighbours' mean (low bias, high variance), at s = n_neighbors the
     mean of all rows.
 
-    Parameters
-    ----------
     %(parameters)s
 
     Attributes
@@ -606,10 +612,7 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the weighted average of the targets around each row.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_queries, n_features)
-            Rows to predict; (n_queries, n_samples_fit) distances with `metric="precomputed"`.
+        %(of_queries)s
 
         Returns
         -------
@@ -632,8 +635,6 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     it is also the limit of the majority vote, and universally consistent where s/n -> 0 and
     s -> infinity [Ghoshdastidar, theorem En.2], which a single nearest neighbour is not.
 
-    Parameters
-    ----------
     %(parameters)s
     ties : {"first", "last"}, default="first"
         Which of several classes with the same, largest probability (within 1e-12) is
@@ -723,10 +724,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     def predict_proba(self, X: MatrixLike) -> np.ndarray | list[np.ndarray]:
         """Predict the class probabilities, the weight of each class around each row.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_queries, n_features)
-            Rows to predict; (n_queries, n_samples_fit) distances with `metric="precomputed"`.
+        %(of_queries)s
 
         Returns
         -------
@@ -745,10 +743,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the class of the largest weight around each row.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_queries, n_features)
-            Rows to predict; (n_queries, n_samples_fit) distances with `metric="precomputed"`.
+        %(of_queries)s
 
         Returns
         -------

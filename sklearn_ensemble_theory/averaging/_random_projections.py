@@ -51,6 +51,7 @@ from ._random_features import (
 _WELL_CONDITIONED = 1e-8
 
 
+@documented()
 @dataclass(frozen=True)
 class ExpectedProjection:
     """Estimate of the expected matrix Delta that maps targets to fitted values.
@@ -73,9 +74,7 @@ class ExpectedProjection:
     total_weight : float
         The sum of the weights, the number of rows n without weights.
 
-    References
-    ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(references_Bach)s
     """
 
     matrix: np.ndarray

@@ -83,6 +83,12 @@ TEXTS = {
             the classifier are stratified). Each fold solves the radii in increasing order, each
             from the solution of the previous one.
         """,
+    "of_ball": """
+        Parameters
+        ----------
+        %(estimator)s
+        %(radius)s
+        """,
     "rounds": """
         n_estimators : int, default=100
             Maximum number of rounds. With the columns of X, more rounds are often needed.
@@ -400,10 +406,7 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
 
     %(risk)s
 
-    Parameters
-    ----------
-    %(estimator)s
-    %(radius)s
+    %(of_ball)s
     loss : str or object, default="squared_error"
         "squared_error", "huber" (with ``delta=1``), "poisson", "gamma", "tweedie" (with
         ``power=1.5``), "binomial", an instance of a differentiable loss of `boosting.losses`, or
@@ -514,10 +517,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
 
     %(risk)s
 
-    Parameters
-    ----------
-    %(estimator)s
-    %(radius)s
+    %(of_ball)s
     loss : str or object, default="log_loss"
         "log_loss", "exponential", an instance of a differentiable loss of `boosting.losses`, or any
         object with the methods ``value(y, u)`` and ``gradient(y, u)`` of a convex smooth loss.
@@ -646,12 +646,8 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
         sqrt(2 ln(2 (p (n-1) + 1)) / n) and r = D. Available for these atoms, for a number as
         `radius`, and without an intercept, which the ball does not bound.
 
-        Parameters
-        ----------
-        X, y : ignored
-            The fit knows all that the bound needs of the training rows.
-        method : {"excess_risk"}, default="excess_risk"
-            What is bounded.
+        %(of_known_rows)s
+        %(excess_risk)s
         delta : float, default=0.05
             Probability that the bound does not hold, above 0 and at most 1.
         feature_bound : float, default=None

@@ -26,6 +26,10 @@ TEXTS = {
         curvature : float
             L C²; see `greedy_boosting_bound`.
         """,
+    "of_rounds_and_curvature": """
+        %(of_rounds)s
+        %(curvature)s
+        """,
     "diameter": """
         diameter : float, default=1.0
             Diameter of the set that the inputs come from.
@@ -50,9 +54,18 @@ TEXTS = {
         gauge : float
             gamma(y), for columns of mean square 1.
         """,
+    "of_rounds_and_gauge": """
+        %(of_rounds)s
+        %(gauge_of_y)s
+        """,
     "gram_of_columns": """
         gram : array-like of shape (d, d)
             Mean products of the columns.
+        """,
+    "of_columns": """
+        Parameters
+        ----------
+        %(gram_of_columns)s
         """,
     "interval": """
         low, high : float or array-like, default=0.0 and 1.0
@@ -78,6 +91,11 @@ TEXTS = {
         margins : array-like of shape (n_samples,)
             Margins of the training rows, in [-1, 1].
         """,
+    "of_margins": """
+        Parameters
+        ----------
+        %(margins)s
+        """,
     "n_classes": """
         n_classes : int, default=2
             Number C of classes, at least 2.
@@ -93,6 +111,15 @@ TEXTS = {
     "n_rounds": """
         n_rounds : int or array-like
             Number t of rounds.
+        """,
+    "n_candidates": """
+        n_candidates : int
+            Number K of candidates, at least 1.
+        """,
+    "of_rounds": """
+        Parameters
+        ----------
+        %(n_rounds)s
         """,
     "of_n_samples": """
         Parameters
@@ -126,6 +153,11 @@ TEXTS = {
     "rows_of_a_data_set": """
         n_samples : int
             Number n of rows of each data set.
+        """,
+    "of_rows_of_a_data_set": """
+        Parameters
+        ----------
+        %(rows_of_a_data_set)s
         """,
     "rows_of_all_blocks": """
         n_samples : int
@@ -242,6 +274,11 @@ TEXTS = {
         n_samples : int or array-like
             Number n of rows or points, at least 1.
         """,
+    "of_points": """
+        Parameters
+        ----------
+        %(n_points)s
+        """,
     "points": """
         X : array-like of shape (n_points, n_features)
             The points.
@@ -312,6 +349,11 @@ TEXTS = {
         gram : array-like of shape (n_features, n_features)
             G = Phi'Phi, symmetric.
         """,
+    "of_Phi": """
+        Parameters
+        ----------
+        %(gram_of_Phi)s
+        """,
     "eigenvalues": """
         eigenvalues : array-like
             Eigenvalues mu of the matrix S of the learner, real.
@@ -327,6 +369,11 @@ TEXTS = {
     "matrix_of_S": """
         matrix : array-like of shape (n, n)
             S, which maps y to the fitted values of the learner.
+        """,
+    "of_S": """
+        Parameters
+        ----------
+        %(matrix_of_S)s
         """,
     "array_of_times": """
         times : array-like of shape (n_times,)

@@ -195,9 +195,7 @@ def averaged_ridge_risk_bound(
     lambda it depends on n and m by their product only: m data sets of n rows are as good as one of
     n m rows.
 
-    Parameters
-    ----------
-    %(rows_of_a_data_set)s
+    %(of_rows_of_a_data_set)s
     %(penalty)s
     %(n_data_sets)s
     eigenvalue_decay : float
@@ -255,9 +253,7 @@ def averaged_ridge_optimal_penalty(
     proportional to (n m)^(-1/(r + 1/a)), and thus smaller than for one fit to n rows. The minimum
     of A lambda^(-1/a) + D lambda^r [Bach, §10.1.1] is (A / (a r D))^(1 / (r + 1/a)).
 
-    Parameters
-    ----------
-    %(rows_of_a_data_set)s
+    %(of_rows_of_a_data_set)s
     %(n_data_sets)s
     eigenvalue_decay : float
         The power a of the decay of the eigenvalues, above 1/2.

@@ -267,9 +267,7 @@ def vc_rademacher_bound(n_samples: ArrayLike, vc_dimension: ArrayLike) -> float 
     For classifiers with values -1 and 1, and for their misclassification losses, it is
     sqrt(2 d log(n + 1) / n), by [Shah, lemma 12] and [Shah, lemma 13]. Parameters broadcast.
 
-    Parameters
-    ----------
-    %(n_points)s
+    %(of_points)s
     %(vc_dimension)s
 
     Returns
@@ -308,9 +306,7 @@ def vc_excess_risk_bound(
     by [Shah, theorem 11] with `vc_rademacher_bound`. It is an explicit form of the rate
     O(sqrt(d log(n) / n)) of [Ghoshdastidar]. Parameters broadcast.
 
-    Parameters
-    ----------
-    %(n_points)s
+    %(of_points)s
     %(vc_dimension)s
     %(deltas)s
 

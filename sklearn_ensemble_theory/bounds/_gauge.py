@@ -217,9 +217,7 @@ def matching_pursuit_kappa(gram: ArrayLike) -> float:
     squares, for columns of mean square 1. The value returned is a valid constant: the largest one
     where it can be enumerated, otherwise one that is proved.
 
-    Parameters
-    ----------
-    %(gram_of_columns)s
+    %(of_columns)s
 
     Returns
     -------
@@ -279,9 +277,7 @@ def matching_pursuit_kappa_bracket(
 ) -> Bunch:
     """Numbers between which the largest kappa of `matching_pursuit_kappa` lies [Bach, §10.3.3].
 
-    Parameters
-    ----------
-    %(gram_of_columns)s
+    %(of_columns)s
     n_starts : int, default=10
         Number of random directions from which the search starts; not used where kappa is exact.
     random_state : int, RandomState instance or None, default=0

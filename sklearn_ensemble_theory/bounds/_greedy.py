@@ -33,10 +33,7 @@ def matching_pursuit_bound(
     x) <= 1, and z = a/g² decreases at least as z' <= z - nu (2 - nu) theta² z². The bound is a^(2 +
     q) = (a g^q)² z^q.
 
-    Parameters
-    ----------
-    %(n_rounds)s
-    %(gauge_of_y)s
+    %(of_rounds_and_gauge)s
     learning_rate : float in (0, 1], default=1.0
         nu, the factor of each step.
     weakness : float in (0, 1], default=1.0
@@ -66,10 +63,7 @@ def orthogonal_matching_pursuit_bound(n_rounds: ArrayLike, gauge: float) -> Any:
     over the chosen columns makes y'r = r'r, so the largest correlation is at least r'r/gamma(y),
     whichever columns were chosen.
 
-    Parameters
-    ----------
-    %(n_rounds)s
-    %(gauge_of_y)s
+    %(of_rounds_and_gauge)s
 
     %(bound_after_rounds)s
 
@@ -93,9 +87,7 @@ def greedy_boosting_bound(
 
         (2 L C² gamma(u_0 - v)² (F(u_0) - F(v))^4 / t)^(1/5).
 
-    Parameters
-    ----------
-    %(n_rounds)s
+    %(of_rounds)s
     curvature : float
         L C²: F is L-smooth and every |psi| <= C. It is G2 R² for the mean of G2-smooth losses and
         outputs bounded by R.
@@ -129,10 +121,7 @@ def greedy_boosting_gauge_bound(
 
         gamma(u_0) + sqrt(t) / (L C²) * sqrt(2 L C² (F(u_0) - F(u_t))).
 
-    Parameters
-    ----------
-    %(n_rounds)s
-    %(curvature)s
+    %(of_rounds_and_curvature)s
     risk_fall : array-like
         F(u_0) - F(u_t), or F(u_0) for a risk that is never negative.
     start : float, default=0.0
@@ -164,10 +153,7 @@ def quadratic_boosting_bound(n_rounds: ArrayLike, curvature: float, gauge: float
 
     It is at most L C² gamma(u_0 - u*)² / (2 t^(1/3)) [Bach, exercise 10.6].
 
-    Parameters
-    ----------
-    %(n_rounds)s
-    %(curvature)s
+    %(of_rounds_and_curvature)s
     gauge : float
         gamma(u_0 - u*), with u* the minimiser of F.
 
@@ -337,10 +323,7 @@ def frank_wolfe_bound(n_rounds: ArrayLike, curvature: float, radius: float) -> A
     diameter of the ball is at most 2 D C. [Bach, §10.3.6] states "an optimization error
     proportional to R² D²/t".
 
-    Parameters
-    ----------
-    %(n_rounds)s
-    %(curvature)s
+    %(of_rounds_and_curvature)s
     radius : float
         D, the radius of the ball.
 
@@ -377,9 +360,7 @@ def frank_wolfe_risk_bound(
     The first term bounds the expected largest difference between risk and empirical risk over the
     ball, by symmetrisation and contraction. The empirical risk of a fixed f has no bias.
 
-    Parameters
-    ----------
-    %(n_rounds)s
+    %(of_rounds)s
     %(n_samples)s
     radius : float
         R D: the radius of the ball of the variation norm times the bound R on the weak learners.

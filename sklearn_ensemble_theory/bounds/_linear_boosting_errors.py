@@ -78,9 +78,7 @@ def l2_boosting_decay_rate(matrix: ArrayLike) -> float:
     come with a Jordan block of size s. The eigenvalues of smoothers decrease fast, so that r is
     often so small that the limit is never seen. The cost is O(n³).
 
-    Parameters
-    ----------
-    %(matrix_of_S)s
+    %(of_S)s
 
     Returns
     -------
@@ -152,9 +150,7 @@ def l2_boosting_squared_bias(
     error at the same points alike. The cost is O(n³) once for symmetric matrices, and for each time
     otherwise.
 
-    Parameters
-    ----------
-    %(matrix_of_S)s
+    %(of_S)s
     f : array-like of shape (n,)
         Values of the regression function at the training rows.
     %(array_of_times)s
@@ -208,9 +204,7 @@ def l2_boosting_variance(
     printed without the first sigma², the noise of the new targets, and remark 2.14 with another
     sum; see the errata. The cost is O(n³) for each time.
 
-    Parameters
-    ----------
-    %(matrix_of_S)s
+    %(of_S)s
     %(array_of_times)s
     error : {"test", "training"}, default="test"
         The error of which it is a part.
@@ -271,9 +265,7 @@ def l2_boosting_new_point_error(
     if boosting starts from 0. S need not be invertible: P_t is the integral of E_s from 0 to t, or
     lambda times the sum of the powers of I - lambda S. The cost is O(n³ + n² n_new) for each time.
 
-    Parameters
-    ----------
-    %(matrix_of_S)s
+    %(of_S)s
     outputs : array-like of shape (n_new, n)
         g_j(x) at each new point x and for each training row j.
     f, f_new : array-like of shapes (n,) and (n_new,)

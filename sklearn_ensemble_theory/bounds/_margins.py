@@ -38,9 +38,7 @@ def rademacher_margin_bound(
     its members, and the loss in the bound is Lipschitz continuous of constant 1/t_k in the margin.
     The source has another union over thresholds and larger constants. The cost is O(n).
 
-    Parameters
-    ----------
-    %(margins)s
+    %(of_margins)s
     rademacher_complexity : float
         R, the expected complexity on n rows of the members, with outputs -1 and 1, or a bound on
         it; at least 0. That of the votes is the same.
@@ -94,9 +92,7 @@ def pac_bayes_margin_bound(margins: ArrayLike, divergence: float, delta: float =
 
     and the best N and k of a grid are inserted.
 
-    Parameters
-    ----------
-    %(margins)s
+    %(of_margins)s
     divergence : float
         KL(rho || pi) for weights pi of the members of the class that were chosen without the rows;
         ln|H| is the largest value for a finite class H with equal weights.

@@ -303,9 +303,7 @@ def independent_neighbors_risk_bound(
     sigma^2 / k; the text (variance divided by m) and the optimal k derived there correspond to
     sigma^2 / (k m), as here.
 
-    Parameters
-    ----------
-    %(rows_of_a_data_set)s
+    %(of_rows_of_a_data_set)s
     n_neighbors : int
         Number k of neighbours, at most n.
     %(dimension)s
@@ -352,9 +350,7 @@ def independent_neighbors_optimal_n_neighbors(
     decreases up to the k with k^(1 + 2/d) = d sigma^2 (n/2)^(2/d) / (16 m B^2 diam^2) and increases
     from there. O(1).
 
-    Parameters
-    ----------
-    %(rows_of_a_data_set)s
+    %(of_rows_of_a_data_set)s
     %(dimension)s
     %(n_data_sets)s
     %(lipschitz_of_f)s
@@ -416,9 +412,7 @@ def independent_neighbors_vote_bound(
     of the classes have a total variance of at most 1 - 1/C. It depends on m and k by m k and by k/n
     only. It is a vote of all m k neighbours; the vote of the m majorities is the same for k = 1.
 
-    Parameters
-    ----------
-    %(rows_of_a_data_set)s
+    %(of_rows_of_a_data_set)s
     n_neighbors : int
         Number k of neighbours in each, at most n.
     %(dimension)s

@@ -45,8 +45,7 @@ def oracle_selection_bound(
 
     Parameters
     ----------
-    n_candidates : int
-        Number K of candidates, at least 1.
+    %(n_candidates)s
     fold_size : float
         Number m of rows in a test fold, at least 1: all rows divided by the number of folds.
     oracle_excess : float
@@ -151,8 +150,7 @@ def exponential_weights_bound(
 
     Parameters
     ----------
-    n_candidates : int
-        Number K of candidates, at least 1.
+    %(n_candidates)s
     n_samples : float
         Number n of independent rows, at least 0, to which the candidates were not fitted.
     value_bound : float, default=1.0
@@ -229,8 +227,7 @@ def convex_aggregation_bound(
 
     Parameters
     ----------
-    n_candidates : int
-        Number K of candidates, at least 1.
+    %(n_candidates)s
     n_samples : float
         Number n of independent rows, at least 1, to which the candidates were not fitted.
     value_bound : float, default=1.0

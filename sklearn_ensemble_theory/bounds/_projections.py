@@ -262,9 +262,7 @@ def projection_moments(
     From [Bach, §10.2.2] and [Bach, exercise 10.4]: two different columns of S are independent, and
     one column e_j has e_j e_j' G e_j e_j' = G_jj e_j e_j'. O(d^2).
 
-    Parameters
-    ----------
-    %(gram_of_Phi)s
+    %(of_Phi)s
     n_components : int
         Number s of projected variables, or of variables drawn with replacement, at least 1.
     %(projection)s
@@ -357,9 +355,7 @@ def projection_bias_bound(
     any number of averaged projections. From [Bach, §10.2.2]; the bound of [Bach, eq. (10.1)]
     follows from it. O(d^3).
 
-    Parameters
-    ----------
-    %(gram_of_Phi)s
+    %(of_Phi)s
     coefficients : array-like of shape (n_features,)
         theta; Phi theta are the means of the targets.
     first : array-like of shape (n_features, n_features)

@@ -253,9 +253,7 @@ def finite_behaviours_rademacher_bound(
     value [Shah, lemma 12]. All parameters broadcast. For misclassification losses, 0 and 1, the
     bound holds with B = 1/2: subtracting 1/2 from all of them does not change the complexity.
 
-    Parameters
-    ----------
-    %(n_points)s
+    %(of_points)s
     log_n_behaviours : float or array-like
         Natural logarithm of the number N, at least 0.
     value_bound : float or array-like, default=1.0
@@ -385,9 +383,7 @@ def distance_features_rademacher_bound(
     and its middle can be subtracted from all of them, as signs have mean 0; the rest is
     [Shah, lemma 12]. Of functions of both signs the middle cannot be subtracted.
 
-    Parameters
-    ----------
-    %(n_points)s
+    %(of_points)s
     diameter : float or array-like
         Diameter D, at least 0.
     cover_radius : float or array-like

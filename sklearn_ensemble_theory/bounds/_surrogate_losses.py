@@ -233,9 +233,7 @@ def ball_rademacher_bound(
     functions of variation norm at most D = lambda, for R = C and the constant rho = sqrt(2
     log(2p)).
 
-    Parameters
-    ----------
-    %(n_points)s
+    %(of_points)s
     radius : float or array-like, default=1.0
         The largest norm lambda of the coefficients, at least 0.
     %(feature_bounds)s

@@ -274,9 +274,7 @@ def adaboost_kappa_bound(n_rounds: ArrayLike, kappa: float) -> Any:
     with the factor that it prints for a round it would be (1 - kappa²)^t, which the risk exceeds: a
     round leaves sqrt(1 - e²) of the risk.
 
-    Parameters
-    ----------
-    %(n_rounds)s
+    %(of_rounds)s
     kappa : float in [0, 1]
         The constant of the dictionary; see `matching_pursuit_kappa`. It is 0 if the columns do not
         span.

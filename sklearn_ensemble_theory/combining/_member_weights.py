@@ -47,6 +47,8 @@ TEXTS = {
             maximised.
         """,
     "fitted": """
+        Attributes
+        ----------
         estimator_weights_ : ndarray of shape (n_members,) or (n_outputs, n_members)
             The weights.
         cv_results_ : dict of arrays
@@ -55,6 +57,10 @@ TEXTS = {
             with several outputs also "output".
         classes_ : ndarray of shape (n_classes,), or list of them for several outputs
             The labels, after a fit to probabilities.
+        """,
+    "loss_": """
+        loss_ : str
+            The loss.
         """,
     "P": """
         P : array-like of shape (n_samples, n_members) or (n_samples, n_members, n_classes)
@@ -302,16 +308,13 @@ class WeightedMean(MemberWeights):
         the mode under the prior of Dirichlet whose parameters are 1 + `prior_rows` / k. No member
         then has all of the weight, which matters where few rows decide.
 
-    Attributes
-    ----------
     %(fitted)s
     kkt_violation_ : float
         Bound on the distance of the risk of the weights to the minimum, by the gradient, as a share
         of the risk of the prediction 0 or, for the log-loss, in nats. Not with "uniform". With
         "nnls" it compares with weights of at most twice the sum: the logistic and the exponential
         loss of members that separate the classes have no minimum.
-    loss_ : str
-        The loss.
+    %(loss_)s
 
     See Also
     --------
@@ -439,11 +442,8 @@ class BestMember(ScoredMembers):
     ----------
     %(scoring)s
 
-    Attributes
-    ----------
     %(fitted)s
-    loss_ : str
-        The loss.
+    %(loss_)s
     largest_loss_ : float
         The largest loss of a member on a row, for `error_bound` of stacks.
     fold_sizes_ : list of float
@@ -513,11 +513,8 @@ class GreedySelection(ScoredMembers):
     random_state : int, RandomState instance or None, default=None
         Seed of the draws for `n_bags`.
 
-    Attributes
-    ----------
     %(fitted)s
-    loss_ : str
-        The loss.
+    %(loss_)s
 
     See Also
     --------

@@ -928,9 +928,7 @@ class StackingRegressor(RegressorMixin, BaseStacking):
         residual of the n held-out rows, each predicted by members and a combination that are not
         fitted to the rows of its split. Only with `held_out="cv"`.
 
-        Parameters
-        ----------
-        %(interval_parameters)s
+        %(of_intervals)s
 
         %(notes_of_coverage)s
 

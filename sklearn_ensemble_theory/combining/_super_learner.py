@@ -94,6 +94,8 @@ PRIOR_ROWS = 1.0
 
 TEXTS = {
     "members": """
+        Parameters
+        ----------
         members : "auto" or list of str, estimators or (str, estimator) pairs, default="auto"
             The library. Names of its own members: "linear" (ridge or logistic regression, or the
             linear model of the loss), "neighbors" (bagged nearest neighbours), "extra_trees",
@@ -166,6 +168,8 @@ TEXTS = {
         L. Breiman (1996). "Stacked regressions". *Machine Learning* 24.
         """,
     "fit": """
+        Parameters
+        ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Rows; text and categorical columns of a frame are categories, and values may be missing.
         """,
@@ -174,6 +178,18 @@ TEXTS = {
         groups : array-like of shape (n_samples,), default=None
             Labels of the rows that belong together, such as those of one patient: no fold divides
             them, and forests draw them as a whole.
+        """,
+    "notes_of_coverage": """
+        Notes
+        -----
+        Coverage is about `coverage`, without a guarantee for finite samples: the members that
+        predict a held-out row are fitted to fewer rows than those of the model.
+        """,
+    "of_rows": """
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to predict.
         """,
     "raises": """
         Raises
@@ -465,8 +481,6 @@ def numbered(name: str) -> Iterator[str]:
 class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
     """The best combination of boosting, forests, additive models, neighbours and a linear model.
 
-    Parameters
-    ----------
     %(members)s
     loss : {"squared_error", "absolute_error", "poisson", "gamma"}, default="squared_error"
         What the members are fitted to and the weights make smallest: "poisson" is for counts, and
@@ -539,8 +553,6 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
     ) -> Self:
         """Fit the members, and find their weights by held-out predictions.
 
-        Parameters
-        ----------
         %(fit)s
         y : array-like of shape (n_samples,)
             Targets; counts for "poisson", and amounts above 0 for "gamma".
@@ -566,10 +578,7 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
     def predict(self, X: MatrixLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict targets.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to predict.
+        %(of_rows)s
         offset : array-like of shape (n_samples,), default=None
             As in `fit`; None is 0, with a warning if the fit had an offset.
 
@@ -610,8 +619,7 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
             Rows.
         y : array-like of shape (n_samples,)
             Their targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+        %(weights_of_rows)s
         offset : array-like of shape (n_samples,), default=None
             As in `fit`, which had one or not.
 
@@ -620,10 +628,7 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
         score : float
             1 for perfect predictions, 0 for the mean of y.
 
-        Raises
-        ------
-        ValueError
-            If the fit had an offset, and these rows have none.
+        %(raises_without_offset)s
         """
         check_is_fitted(self)
         offset = offset_to_score(self, offset, X, self._has_offset)
@@ -645,16 +650,11 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
         weights that are learned from other folds. Residuals of counts and amounts are in units of
         the standard deviation that the loss says. No further fit is made.
 
-        Parameters
-        ----------
-        %(interval_parameters)s
+        %(of_intervals)s
         offset : array-like of shape (n_samples,), default=None
             As in `fit`.
 
-        Notes
-        -----
-        Coverage is about `coverage`, without a guarantee for finite samples: the members that
-        predict a held-out row are fitted to fewer rows than those of the model.
+        %(notes_of_coverage)s
 
         %(references_of_intervals)s
         """
@@ -669,8 +669,6 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
 class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
     """The best combination of boosting, forests, additive models, neighbours and a linear model.
 
-    Parameters
-    ----------
     %(members)s
     loss : {"log_loss", "squared_error"}, default="log_loss"
         What the weights make smallest: the log-loss, or the squared error of the probabilities
@@ -681,9 +679,7 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
     %(random_state)s
     %(verbose)s
 
-    Attributes
-    ----------
-    %(classes_)s
+    %(classes_attribute)s
     temperature_ : float
         What the logarithms of the weighted probabilities are divided by; 1 for "squared_error".
     %(attributes)s
@@ -753,8 +749,6 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
     ) -> Self:
         """Fit the members, and find their weights by held-out predictions.
 
-        Parameters
-        ----------
         %(fit)s
         y : array-like of shape (n_samples,)
             Labels.
@@ -790,10 +784,7 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict the probabilities of the classes.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to predict.
+        %(of_rows)s
 
         Returns
         -------
@@ -807,10 +798,7 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
     def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict the logarithms of the probabilities of the classes.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to predict.
+        %(of_rows)s
 
         Returns
         -------
@@ -823,10 +811,7 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict classes.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to predict.
+        %(of_rows)s
 
         Returns
         -------
@@ -857,10 +842,7 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
 
         %(set_parameters)s
 
-        Notes
-        -----
-        Coverage is about `coverage`, without a guarantee for finite samples: the members that
-        predict a held-out row are fitted to fewer rows than those of the model.
+        %(notes_of_coverage)s
 
         %(references_of_sets)s
         """

@@ -938,9 +938,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         residual of the n held-out rows, each predicted by members that are not fitted to it. Only
         with `held_out`.
 
-        Parameters
-        ----------
-        %(interval_parameters)s
+        %(of_intervals)s
 
         %(notes_of_coverage)s
 

@@ -145,6 +145,11 @@ TEXTS = SET_TEXTS | {
         ValueError
             If y had several columns, or if a parameter is not valid.
         """,
+    "of_intervals": """
+        Parameters
+        ----------
+        %(interval_parameters)s
+        """,
     "set_parameters": """
         Parameters
         ----------

@@ -474,9 +474,7 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         n_samples is `effective_n_samples_`; with `partial_fit`, the first call determines m.
     %(box)s
 
-    Attributes
-    ----------
-    %(classes_)s
+    %(classes_attribute)s
     %(partition)s
     cell_proba_ : ndarray of shape (n_cells, n_classes)
         Weighted shares of the classes in each of these cells.
@@ -656,12 +654,8 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         `effective_n_samples_`: for weights w_i that sum to 1, Hoeffding's inequality has the sum
         of the w_i^2 in place of 1/n, and the proof is otherwise the same.
 
-        Parameters
-        ----------
-        X, y : ignored
-            The fit knows all that the bound needs of the training rows.
-        method : {"excess_risk"}, default="excess_risk"
-            What is bounded.
+        %(of_known_rows)s
+        %(excess_risk)s
         delta : float, default=0.05
             Probability that the bound does not hold, above 0 and at most 1.
 

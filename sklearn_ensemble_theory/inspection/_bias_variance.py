@@ -468,9 +468,7 @@ class BiasVarianceDisplay:
     loss : {"squared", "zero_one"}, default="squared"
         The loss.
 
-    Attributes
-    ----------
-    %(drawn)s
+    %(attributes_drawn)s
 
     See Also
     --------

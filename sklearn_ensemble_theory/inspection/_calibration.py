@@ -440,9 +440,7 @@ class ReliabilityDisplay:
         `intervals`, `share`) and `calibration_error`; with `levels`, `observed`, `intervals` and
         `n`; or with `heights`, `band`, `lower`, `upper` and `n`.
 
-    Attributes
-    ----------
-    %(drawn)s
+    %(attributes_drawn)s
 
     See Also
     --------

@@ -169,9 +169,7 @@ class ExcessRiskDisplay:
     standard_error : Bunch of ndarray of shape (n_classes,), default=None
         Standard errors of `approximation`, `estimation`, `optimization` and of their sum, `total`.
 
-    Attributes
-    ----------
-    %(drawn)s
+    %(attributes_drawn)s
 
     See Also
     --------

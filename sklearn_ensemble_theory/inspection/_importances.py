@@ -277,9 +277,7 @@ class LocalExplanationDisplay:
     response : float, default=None
         The prediction, of a regressor whose terms add to its logarithm.
 
-    Attributes
-    ----------
-    %(drawn)s
+    %(attributes_drawn)s
     bars_ : matplotlib.container.BarContainer
         The bars from the largest to the smallest, after `plot`; the last one is the sum of the
         terms without a bar of their own, if there are any.

@@ -43,6 +43,11 @@ TEXTS = {
         axes : sequence of matplotlib.axes.Axes, default=None
             Axes to draw on, one for each panel; a new figure by default.
         """,
+    "of_axes": """
+        Parameters
+        ----------
+        %(axes)s
+        """,
 }
 
 
@@ -200,9 +205,7 @@ class MarginDisplay:
     is_normalized : bool, default=True
         Whether the margins are in [-1, 1].
 
-    Attributes
-    ----------
-    %(drawn)s
+    %(attributes_drawn)s
     lines_ : dict of int to matplotlib.lines.Line2D
         The curve of each round, after `plot`.
 
@@ -354,8 +357,7 @@ class EdgeDisplay:
     axes_ : ndarray of matplotlib.axes.Axes of shape (1,) or (2,)
         The axes, after `plot`. The second one is for the training error and its bounds, and only
         there if one of them is known.
-    figure_ : matplotlib.figure.Figure
-        The figure, after `plot`.
+    %(figure_)s
     smallest_edge_ : float
         The smallest edge, after `plot`.
 
@@ -454,9 +456,7 @@ class EdgeDisplay:
     def plot(self, axes: Any = None) -> "EdgeDisplay":
         """Draw the edges, and the training error with its bounds.
 
-        Parameters
-        ----------
-        %(axes)s
+        %(of_axes)s
 
         %(returns_display)s
 

@@ -36,6 +36,11 @@ TEXTS = {
         axes : sequence of matplotlib.axes.Axes, default=None
             Axes to draw on, three for several ensembles or values; a new figure by default.
         """,
+    "of_axes": """
+        Parameters
+        ----------
+        %(axes)s
+        """,
     "points": """
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points over which variances are averaged.
@@ -183,8 +188,7 @@ class VarianceDecompositionDisplay:
     ----------
     axes_ : ndarray of matplotlib.axes.Axes of shape (1,) or (3,)
         The axes, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        The figure, after `plot`.
+    %(figure_)s
 
     See Also
     --------
@@ -344,9 +348,7 @@ class VarianceDecompositionDisplay:
     def plot(self, axes: Any = None) -> "VarianceDecompositionDisplay":
         """Draw the curves with the measured points.
 
-        Parameters
-        ----------
-        %(axes)s
+        %(of_axes)s
 
         %(returns_display)s
 

@@ -22,6 +22,15 @@ AXES = {
         figure_ : matplotlib.figure.Figure
             The figure, after `plot`.
         """,
+    "figure_": """
+        figure_ : matplotlib.figure.Figure
+            The figure, after `plot`.
+        """,
+    "attributes_drawn": """
+        Attributes
+        ----------
+        %(drawn)s
+        """,
     "returns_display": """
         Returns
         -------
@@ -48,6 +57,12 @@ AXES = {
     "n_cols": """
         n_cols : int, default=3
             Largest number of panels in a row.
+        """,
+    "of_panels": """
+        Parameters
+        ----------
+        %(ax)s
+        %(n_cols)s
         """,
     "use_from_estimator": """
         Use `from_estimator` to create a display; the constructor stores its arguments.

@@ -241,10 +241,7 @@ class PredictionBandDisplay:
     def plot(self, ax: Any = None, *, n_cols: int = 3) -> "PredictionBandDisplay":
         """Draw the panels.
 
-        Parameters
-        ----------
-        %(ax)s
-        %(n_cols)s
+        %(of_panels)s
 
         %(returns_display)s
         """

@@ -195,10 +195,7 @@ class ShapeFunctionDisplay:
     ) -> "ShapeFunctionDisplay":
         """Draw the panels.
 
-        Parameters
-        ----------
-        %(ax)s
-        %(n_cols)s
+        %(of_panels)s
         share_limits : bool, default=True
             Whether all panels have the same limits, and all maps the same colours.
         %(n_standard_errors)s

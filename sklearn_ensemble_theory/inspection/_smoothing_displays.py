@@ -24,6 +24,11 @@ TEXTS = {
         axes : sequence of four matplotlib.axes.Axes, default=None
             Axes to draw on; a new figure by default.
         """,
+    "of_axes": """
+        Parameters
+        ----------
+        %(axes)s
+        """,
 }
 
 
@@ -53,9 +58,7 @@ class BoostingPathDisplay:
     chosen_time : float, default=None
         A time to mark with a vertical line, if positive.
 
-    Attributes
-    ----------
-    %(drawn)s
+    %(attributes_drawn)s
     lines_ : dict of str to matplotlib.lines.Line2D
         The line of each curve, after `plot`.
 
@@ -201,8 +204,7 @@ class SmootherSpectrumDisplay:
     ----------
     axes_ : ndarray of matplotlib.axes.Axes of shape (4,)
         The axes, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        The figure, after `plot`.
+    %(figure_)s
 
     See Also
     --------
@@ -286,9 +288,7 @@ class SmootherSpectrumDisplay:
     def plot(self, axes: Sequence[Any] | None = None) -> "SmootherSpectrumDisplay":
         """Draw the four panels.
 
-        Parameters
-        ----------
-        %(axes)s
+        %(of_axes)s
 
         %(returns_display)s
         """

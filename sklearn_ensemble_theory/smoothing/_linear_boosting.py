@@ -231,6 +231,11 @@ TEXTS = {
         times : array-like of shape (n_times,)
             Times of boosting.
         """,
+    "of_times": """
+        Parameters
+        ----------
+        %(times)s
+        """,
 }
 
 
@@ -853,9 +858,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, ReadsOnce, B
     def degrees_of_freedom(self, times: ArrayLike) -> np.ndarray:
         """Return the trace of the operator that maps y to the fitted values.
 
-        Parameters
-        ----------
-        %(times)s
+        %(of_times)s
 
         Returns
         -------
@@ -868,9 +871,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, ReadsOnce, B
     def training_error(self, times: ArrayLike) -> np.ndarray:
         """Return the weighted mean squared residual [Dombry and Esstafa, eq. (15)].
 
-        Parameters
-        ----------
-        %(times)s
+        %(of_times)s
 
         Returns
         -------

@@ -116,6 +116,11 @@ TEXTS = {
             Missing values have a bin of their own, which is not counted. Gradient boosting is
             fastest with at most 255 bins.
         """,
+    "of_max_bins": """
+        Parameters
+        ----------
+        %(max_bins)s
+        """,
     "rules_of_growth": """
         splitter : {"best", "random"}, default="best"
             "best" splits a node at the best edge of the best feature, "random" at the best of cuts
@@ -189,6 +194,13 @@ TEXTS = {
         more rows. Categories that `fit` or the node has not seen go with them, unless
         `categorical_features` says otherwise of those that `fit` has not seen.
         """,
+    "notes_on_growth": """
+        Notes
+        -----
+        %(cost_of_growth)s
+        How the best sets of categories are found [Breiman et al. 1984, theorem 4.5; Coppersmith et
+        al. 1999] is said in :ref:`categories-of-trees` in the user guide.
+        """,
     "integer_weights": """
         Integer weights are equivalent to repeating rows, with two exceptions: `min_samples_split`
         and `min_samples_leaf` count rows; and values that are missing in `predict` only go to the
@@ -206,10 +218,17 @@ TEXTS = {
         decision trees". *Data Mining and Knowledge Discovery* 3, 197-217.
         """,
     "rows_to_predict": """
+        Parameters
+        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
         check_input : bool, default=True
             Whether to check X.
+        """,
+    "X_to_fit": """
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows. NaN is a missing value. The tree of a sparse X is that of the same X as
+            an array; it is grown on a code of two bytes for each value, zeros included.
         """,
 }
 
@@ -361,8 +380,6 @@ class BaseBinnedTree(ReadsOnce, BinnedTree):
     def predict(self, X: MatrixLike, check_input: bool = True) -> np.ndarray:
         """Predict the means of the leaves, or their most frequent classes.
 
-        Parameters
-        ----------
         %(rows_to_predict)s
 
         Returns
@@ -452,9 +469,7 @@ class BinnedTreeRegressor(BaseBinnedTree, RegressorMixin, DecisionTreeRegressor)
 
     %(binned_tree)s
 
-    Parameters
-    ----------
-    %(max_bins)s
+    %(of_max_bins)s
     criterion : {"squared_error", "absolute_error", "quantile", "poisson"}, \
             default="squared_error"
         What a split minimises: the squared error, the absolute error, for which the value of a node
@@ -494,11 +509,7 @@ class BinnedTreeRegressor(BaseBinnedTree, RegressorMixin, DecisionTreeRegressor)
     GradientBoostingRegressor : Boosting of regression trees.
     RandomForestRegressor : The average of randomised trees.
 
-    Notes
-    -----
-    %(cost_of_growth)s
-    How the best sets of categories are found [Breiman et al. 1984, theorem 4.5; Coppersmith et al.
-    1999] is said in :ref:`categories-of-trees` in the user guide.
+    %(notes_on_growth)s
 
     Trees of ensembles are bound to the bins of all rows: edges do not move to where the data of a
     node are dense. With 255 bins this rarely changes the accuracy, except that of ensembles of full
@@ -610,9 +621,7 @@ class BinnedTreeRegressor(BaseBinnedTree, RegressorMixin, DecisionTreeRegressor)
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows. NaN is a missing value. The tree of a sparse X is that of the same X as
-            an array; it is grown on a code of two bytes for each value, zeros included.
+        %(X_to_fit)s
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets; with criterion="poisson" non-negative and not all 0. A tree of several targets
             has a value for each in every leaf, and is split by the sum of their squared errors.
@@ -654,9 +663,7 @@ class BinnedTreeClassifier(BaseBinnedTree, WeighsClasses, ClassifierMixin, Decis
 
     %(binned_tree)s
 
-    Parameters
-    ----------
-    %(max_bins)s
+    %(of_max_bins)s
     criterion : {"gini", "log_loss", "entropy"}, default="gini"
         The impurity that a split decreases: the Gini index or the entropy (two names).
     %(rules_of_growth)s
@@ -684,11 +691,7 @@ class BinnedTreeClassifier(BaseBinnedTree, WeighsClasses, ClassifierMixin, Decis
     AdaBoostClassifier : Boosting of classifiers.
     RandomForestClassifier : The average of randomised trees.
 
-    Notes
-    -----
-    %(cost_of_growth)s
-    How the best sets of categories are found [Breiman et al. 1984, theorem 4.5; Coppersmith et al.
-    1999] is said in :ref:`categories-of-trees` in the user guide.
+    %(notes_on_growth)s
 
     `AdaBoostClassifier` cuts the columns into bins once for all rounds, unless features or cuts are
     drawn or classes are weighted.
@@ -766,9 +769,7 @@ class BinnedTreeClassifier(BaseBinnedTree, WeighsClasses, ClassifierMixin, Decis
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows. NaN is a missing value. The tree of a sparse X is that of the same X as
-            an array; it is grown on a code of two bytes for each value, zeros included.
+        %(X_to_fit)s
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Class labels. A tree of several outputs has the shares of the classes of each in every
             leaf, and is split by the mean of their impurities.
@@ -791,8 +792,6 @@ class BinnedTreeClassifier(BaseBinnedTree, WeighsClasses, ClassifierMixin, Decis
     def predict_proba(self, X: MatrixLike, check_input: bool = True) -> Any:
         """Predict the shares of the classes in the leaves.
 
-        Parameters
-        ----------
         %(rows_to_predict)s
 
         Returns
@@ -808,8 +807,6 @@ class BinnedTreeClassifier(BaseBinnedTree, WeighsClasses, ClassifierMixin, Decis
     def predict_log_proba(self, X: MatrixLike, check_input: bool = True) -> Any:
         """Predict the logarithms of the class probabilities.
 
-        Parameters
-        ----------
         %(rows_to_predict)s
 
         Returns

@@ -60,6 +60,8 @@ from .shapley import explain_terms
 # Texts of the docstrings of the additive models.
 TEXTS = {
     "n_estimators": """
+        Parameters
+        ----------
         n_estimators : int, "cv" or CVRounds, default="cv"
             Number of stumps, which follow the smoothing rounds. "cv" chooses the number, from 0 on,
             with the least mean loss over the held-out folds; `CVRounds` has the options of this
@@ -201,6 +203,12 @@ TEXTS = {
         n_refreshes_ : int
             How often gradients were computed, before the pairs; not for the squared error.
         """,
+    "real_model": """
+        intercept_ : float
+            The mean of the scores over the training rows, without their offset.
+        %(terms)s
+        %(rounds)s
+        """,
     "X_to_predict": """
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
@@ -209,6 +217,11 @@ TEXTS = {
         offset : float or array-like of shape (n_samples,), default=None
             As in `fit`. None is 0, with a warning if the fit had an offset. Not with three or more
             classes.
+        """,
+    "of_rows": """
+        Parameters
+        ----------
+        %(X_to_predict)s
         """,
     "to_predict": """
         Parameters
@@ -244,8 +257,28 @@ TEXTS = {
             three or more classes.
         """,
     "edited": """
+        Returns
+        -------
         model : estimator
             A new model, as by `set_term`.
+        """,
+    "of_chunk": """
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows of the chunk.
+        """,
+    "Lou": """
+        Y. Lou, R. Caruana, J. Gehrke and G. Hooker (2013). "Accurate intelligible models with
+        pairwise interactions". KDD.
+        """,
+    "models_of_folds": """
+        The models of the folds have gradients of their own and the second derivatives of the model
+        of all rows, so that products of cuts are counted once for all of them.
+        """,
+    "Friedman": """
+        J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a
+        statistical view of boosting". The Annals of Statistics 28.
         """,
 }
 
@@ -714,8 +747,7 @@ class BaseAdditive(ReadsOnce, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(X_to_predict)s
 
         Returns
         -------
@@ -926,10 +958,7 @@ class BaseAdditive(ReadsOnce, BaseEstimator):
         increasing : bool, default=True
             Whether the function increases, or decreases.
 
-        Returns
-        -------
-        model : estimator
-            A new model, as by `set_term`.
+        %(edited)s
 
         Raises
         ------
@@ -969,10 +998,7 @@ class BaseAdditive(ReadsOnce, BaseEstimator):
         terms : sequence of str, int or tuple of features
             The terms, each as in `set_term`.
 
-        Returns
-        -------
-        model : estimator
-            A new model, as by `set_term`.
+        %(edited)s
 
         Raises
         ------
@@ -1013,8 +1039,7 @@ class BaseAdditive(ReadsOnce, BaseEstimator):
         terms : sequence of str, int or tuple of features
             The terms, each as in `set_term`. A pair is fitted with the functions of both of its
             features, which have to be named too.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; equal weights by default.
+        %(weights_or_equal)s
         groups : array-like of shape (n_samples,), default=None
             As in `fit`.
         offset : array-like of shape (n_samples,), default=None
@@ -1108,6 +1133,7 @@ def copy_with(model: ModelT, record: AdditiveModel) -> ModelT:
     return new
 
 
+@documented(TEXTS)
 def smooth_term(model: ModelT, name: str | int | tuple, df: float = 10.0) -> ModelT:
     """Smooth the function of a feature of a fitted additive model.
 
@@ -1125,10 +1151,7 @@ def smooth_term(model: ModelT, name: str | int | tuple, df: float = 10.0) -> Mod
         Degrees of freedom of the spline, the constant included: from 2 (a straight line in the
         ranks) to the number of bins (nothing changes).
 
-    Returns
-    -------
-    model : estimator
-        A new model, as by `set_term`.
+    %(edited)s
 
     Raises
     ------

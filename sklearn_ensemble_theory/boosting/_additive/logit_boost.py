@@ -71,8 +71,6 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     again when the log-odds have moved by 0.5, and not in every round. The rounds between are
     those of :class:`L2BoostingRegressor` for weighted rows, on sums over the bins.
 
-    Parameters
-    ----------
     %(n_estimators)s
     %(rates)s
     %(bins_and_terms)s
@@ -82,9 +80,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
         "balanced" for weights that give all classes the same total.
 
-    Attributes
-    ----------
-    %(classes_)s
+    %(classes_attribute)s
     intercept_ : float or ndarray of shape (n_classes,)
         The mean over the training rows of the log-odds, or of each score.
     %(terms)s
@@ -106,8 +102,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     ``K / (K - 1)``, which gives the steps of the source times ``(K - 1) / K``. The scores of the
     classes are not forced to have the sum 0.
 
-    The models of the folds have gradients of their own and the second derivatives of the model of
-    all rows, so that products of cuts are counted once for all of them.
+    %(models_of_folds)s
 
     For n rows, p features of B bins, k folds and K scores, the bins cost O(n p log n), gradients
     O(n p k K) each time that they are computed, and a round O(p B k), independent of n. The user
@@ -122,14 +117,11 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     References
     ----------
-    J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
-    view of boosting". The Annals of Statistics 28.
+    %(Friedman)s
 
-    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
-    University.
+    %(DSGA)s
 
-    Y. Lou, R. Caruana, J. Gehrke and G. Hooker (2013). "Accurate intelligible models with pairwise
-    interactions". KDD.
+    %(Lou)s
 
     Examples
     --------
@@ -246,17 +238,13 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         thresholds and without folds (see `n_estimators`) the model is that of `fit` on all chunks
         together.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows of the chunk.
+        %(of_chunk)s
         y : array-like of shape (n_samples,)
             Class labels.
         classes : array-like of shape (n_classes,), default=None
             All classes that will ever occur. It may be left out after the first call, or after a
             call of `fit`, of which nothing but the classes is used.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; equal weights by default.
+        %(weights_or_equal)s
         refit : bool, default=True
             Whether to update the model. With False the chunk is only added to the rows.
 
@@ -431,12 +419,10 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(X_to_predict)s
         y : array-like of shape (n_samples,)
             Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+        %(weights_of_rows)s
         offset : float or array-like of shape (n_samples,), default=None
             As in `fit`, for two classes. Required if the fit had an offset.
 
@@ -445,10 +431,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         score : float
             The share of rows whose class is predicted.
 
-        Raises
-        ------
-        ValueError
-            If the fit had an offset, and these rows have none.
+        %(raises_without_offset)s
         """
         check_is_fitted(self)
         offset = offset_to_score(self, offset, X, self.model_.has_offset)
@@ -479,20 +462,15 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
-        coverage : float, default=0.9
-            The probability 1 - alpha aimed at, on average over the rows.
+        %(X_to_predict)s
+        %(coverage)s
         offset : float or array-like of shape (n_samples,), default=None
             As in `fit`, for two classes. None is 0, with a warning if the fit had an offset.
         %(set_method)s
 
         %(sets)s
 
-        Raises
-        ------
-        ValueError
-            If a parameter is not valid.
+        %(raises_parameters)s
 
         Notes
         -----

@@ -82,8 +82,6 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
     computed again when a function has moved by 0.2: on the scale of the logarithm or of log-odds,
     and for losses of the residual in mean absolute deviations of y.
 
-    Parameters
-    ----------
     %(n_estimators)s
     loss : str or object, default="squared_error"
         "squared_error", "absolute_error", "huber" or "quantile", whose score is the prediction;
@@ -103,10 +101,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
     ----------
     loss_ : Loss
         The loss.
-    intercept_ : float
-        The mean of the scores over the training rows, without their offset.
-    %(terms)s
-    %(rounds)s
+    %(real_model)s
     feature_importances_ : ndarray of shape (p,)
         The importances of the terms of single features, divided by their sum; for the squared error
         the shares of the features in the decrease of the training error.
@@ -136,8 +131,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
     about the same numbers of rows, those of the latter of exposure, and only predictions of the
     former include the exposure of the row.
 
-    The models of the folds have gradients of their own and the second derivatives of the model of
-    all rows, so that products of cuts are counted once for all of them.
+    %(models_of_folds)s
 
     For n rows, p features of B bins and k folds, the bins cost O(n p log n), gradients O(n p k)
     each time that they are computed, and a round O(p B k), independent of n. The user guide has
@@ -150,16 +144,14 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
 
     References
     ----------
-    J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
-    view of boosting". The Annals of Statistics 28.
+    %(Friedman)s
 
     P. McCullagh and J. A. Nelder (1989). *Generalized Linear Models*, 2nd edition. Chapman & Hall.
 
     D. R. Hunter and K. Lange (2000). "Quantile regression via an MM algorithm". Journal of
     Computational and Graphical Statistics 9.
 
-    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
-    University.
+    %(DSGA)s
 
     Examples
     --------
@@ -297,10 +289,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         given thresholds and without folds (see `n_estimators`) the model is the one of `fit` on all
         chunks together.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows of the chunk.
+        %(of_chunk)s
         y : array-like of shape (n_samples,)
             Targets.
         %(sample_weight)s
@@ -430,10 +419,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         score : float
             1 for perfect predictions, 0 for the mean of y.
 
-        Raises
-        ------
-        ValueError
-            If the fit had an offset, and these rows have none.
+        %(raises_without_offset)s
         """
         check_is_fitted(self)
         offset = offset_to_score(self, offset, X, self.model_.has_offset)
@@ -464,11 +450,8 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         than the Poisson distribution says. Ends are values that a target can have: no count is
         below 0.
 
-        Parameters
-        ----------
-        %(X_to_predict)s
-        coverage : float, default=0.9
-            The probability 1 - alpha aimed at, on average over the rows.
+        %(of_rows)s
+        %(coverage)s
         method : {"cv+"}, default="cv+"
             How the interval is computed.
         side : {"both", "lower", "upper"}, default="both"
@@ -482,10 +465,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
             Lower and upper ends, in the units of y; infinite, with a warning, if (n + 1) `coverage`
             > n.
 
-        Raises
-        ------
-        ValueError
-            If a parameter is not valid.
+        %(raises_parameters)s
 
         Notes
         -----
@@ -535,9 +515,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
     ) -> np.ndarray:
         """Predict with the models after given numbers of rounds.
 
-        Parameters
-        ----------
-        %(X_to_predict)s
+        %(of_rows)s
         n_estimators : array-like of int, of shape (m,)
             Numbers of rounds, in increasing order, from 0 to `n_estimators_`.
         %(offset_to_predict)s
@@ -586,8 +564,6 @@ class L2BoostingRegressor(AdditiveBoostingRegressor):
     Small learning rates with many rounds are feasible, as the cost of a round does
     not depend on the number of rows, and the path of all folds needs no further pass over them.
 
-    Parameters
-    ----------
     %(n_estimators)s
     loss : {"squared_error"}, default="squared_error"
         The squared error. :class:`AdditiveBoostingRegressor` has other losses.
@@ -600,10 +576,7 @@ class L2BoostingRegressor(AdditiveBoostingRegressor):
     ----------
     loss_ : Loss
         The squared error.
-    intercept_ : float
-        The mean of the scores over the training rows, without their offset.
-    %(terms)s
-    %(rounds)s
+    %(real_model)s
     feature_importances_ : ndarray of shape (p,)
         The shares of the features in the decrease of the training error.
     %(names_in_fit)s
@@ -640,12 +613,9 @@ class L2BoostingRegressor(AdditiveBoostingRegressor):
     kernel of the statistic of Anderson and Darling (1952) in the ranks of a feature. The best set
     of categories is among those with the lowest means [Fisher 1958].
 
-    References
-    ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(references_Bach)s
 
-    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
-    University.
+    %(DSGA)s
 
     P. Bühlmann and B. Yu (2003). "Boosting with the L2 loss: regression and classification".
     Journal of the American Statistical Association 98.
@@ -656,8 +626,7 @@ class L2BoostingRegressor(AdditiveBoostingRegressor):
     W. D. Fisher (1958). "On grouping for maximum homogeneity". Journal of the American Statistical
     Association 53.
 
-    Y. Lou, R. Caruana, J. Gehrke and G. Hooker (2013). "Accurate intelligible models with pairwise
-    interactions". KDD.
+    %(Lou)s
 
     Examples
     --------

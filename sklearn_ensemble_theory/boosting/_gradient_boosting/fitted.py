@@ -339,10 +339,7 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
 
         %(rows_to_predict)s
 
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            The columns are in the order of `classes_`.
+        %(returns_probabilities)s
         """
         u = self._scores(X, offset)
         return self.loss_.class_probabilities(u)
@@ -355,10 +352,7 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
 
         %(rows_to_predict)s
 
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-            Logarithms of the class probabilities, in the order of `classes_`.
+        %(returns_log_probabilities)s
         """
         return np.log(np.maximum(self.predict_proba(X, offset), np.finfo(float).tiny))
 

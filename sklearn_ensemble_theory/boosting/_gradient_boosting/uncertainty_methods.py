@@ -382,10 +382,7 @@ def predict_set(
 
     %(sets)s
 
-    Raises
-    ------
-    ValueError
-        If a parameter is not valid.
+    %(raises_parameters)s
 
     Notes
     -----

@@ -544,10 +544,7 @@ class AdaBoostClassifier(WeightedVotes):
 
         %(sparse_rows_to_predict)s
 
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-            Logarithms of the class probabilities, in the order of `classes_`.
+        %(returns_log_probabilities)s
         """
         return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
 

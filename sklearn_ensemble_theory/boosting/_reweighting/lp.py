@@ -80,10 +80,7 @@ class LPBoostClassifier(BinaryBooster):
     margin that is larger by more than `tol`. A round costs a fit of the weak learner and a linear
     programme of as many variables as rows that the members treat differently, a prediction O(t).
 
-    Parameters
-    ----------
-    %(classifier)s
-    %(n_estimators)s
+    %(of_classifier)s
     nu : float, default=0.5
         The share of the weight, in (0, 1), that may have margins below the one that is maximised;
         no row has more than its share over `nu`. Take more than twice the error of a good vote.

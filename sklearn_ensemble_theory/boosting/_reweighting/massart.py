@@ -112,10 +112,7 @@ class MassartBoostClassifier(BinaryBooster):
     the weak learner, so that it sees labels of which less than half are wrong, and boosting reaches
     an error of eta (1 + O(margin)) (Diakonikolas et al. 2021).
 
-    Parameters
-    ----------
-    %(classifier)s
-    %(n_estimators)s
+    %(of_classifier)s
     noise_rate : float, array-like, "cv" or CVChoice, default=0.2
         eta, the largest probability of a wrong label, in (0, 1/2 - margin). A list, "cv" or
         :class:`~sklearn_ensemble_theory.boosting.CVChoice` chooses the candidate with the least

@@ -96,10 +96,7 @@ class SmoothBoostClassifier(BinaryBooster):
     the weight of every row, at 1/(smoothness n) for n rows of equal weight, and all rounds have the
     same vote.
 
-    Parameters
-    ----------
-    %(classifier)s
-    %(n_estimators)s
+    %(of_classifier)s
     edge : "adaptive" or float, default="adaptive"
         The edge gamma that is assumed of every weak learner, in (0, 1/2]. A small value needs more
         rounds and uses more equal weights. "adaptive" is the least edge so far.

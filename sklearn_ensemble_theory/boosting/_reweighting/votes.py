@@ -243,6 +243,12 @@ TEXTS = {
         n_estimators : int, default=100
             The maximum number of rounds.
         """,
+    "of_classifier": """
+        Parameters
+        ----------
+        %(classifier)s
+        %(n_estimators)s
+        """,
     "seed": """
         random_state : int, RandomState instance or None, default=None
             Seed of the weak learners that have a `random_state`, and of rows that are drawn or held

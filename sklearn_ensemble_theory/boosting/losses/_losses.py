@@ -847,10 +847,7 @@ def predict_proba(self: Any, X: Any) -> np.ndarray:
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows to predict.
 
-    Returns
-    -------
-    proba : ndarray of shape (n_samples, n_classes)
-        The columns are in the order of `classes_`.
+    %(returns_probabilities)s
     """
     u = self.decision_function(X)
     return self.loss_.class_probabilities(u)
@@ -866,9 +863,6 @@ def predict_log_proba(self: Any, X: Any) -> np.ndarray:
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows to predict.
 
-    Returns
-    -------
-    log_proba : ndarray of shape (n_samples, n_classes)
-        Logarithms of the class probabilities, in the order of `classes_`.
+    %(returns_log_probabilities)s
     """
     return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))

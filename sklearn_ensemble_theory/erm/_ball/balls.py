@@ -44,6 +44,12 @@ TEXTS = {
         z : ndarray of shape (..., p)
             The projections. Vectors in the ball are returned unchanged.
         """,
+    "of_vectors": """
+        Parameters
+        ----------
+        %(vectors)s
+        %(into_ball)s
+        """,
     "raises": """
         Raises
         ------
@@ -100,10 +106,7 @@ def project_l1_ball(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
     Returns the z that minimises the Euclidean distance to v among all z with
     ``sum(abs(z)) <= radius``. The cost is O(p log p) for a vector of length p.
 
-    Parameters
-    ----------
-    %(vectors)s
-    %(into_ball)s
+    %(of_vectors)s
 
     %(raises)s
 
@@ -131,10 +134,7 @@ def project_l2_ball(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
     Returns the z that minimises the Euclidean distance to v among all z of norm at most `radius`:
     v itself, or a multiple of it. The cost is O(p) for a vector of length p.
 
-    Parameters
-    ----------
-    %(vectors)s
-    %(into_ball)s
+    %(of_vectors)s
 
     %(raises)s
 

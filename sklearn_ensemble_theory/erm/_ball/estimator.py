@@ -630,10 +630,7 @@ class BallConstrainedClassifier(ClassifierMixin, ReadsOnce, BaseEstimator):
 
         %(sparse_rows_to_predict)s
 
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            The columns are in the order of `classes_`.
+        %(returns_probabilities)s
         """
         scores = self.decision_function(X)
         proba = MARGIN_FUNCTIONS[self.loss].probability(scores)
@@ -680,12 +677,8 @@ class BallConstrainedClassifier(ClassifierMixin, ReadsOnce, BaseEstimator):
         most lambda C + B. With more than two classes the bound holds for the losses of all problems
         at once, with delta divided by their number.
 
-        Parameters
-        ----------
-        X, y : ignored
-            The fit knows all that the bound needs of the training rows.
-        method : {"excess_risk"}, default="excess_risk"
-            What is bounded.
+        %(of_known_rows)s
+        %(excess_risk)s
         delta : float in (0, 1), default=0.05
             The probability that the bound fails.
         feature_bound : float, default=None

@@ -153,9 +153,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     %(max_bins)s
     %(class_weight)s
 
-    Attributes
-    ----------
-    %(classes_)s
+    %(classes_attribute)s
     n_classes_ : int
         The number of classes.
     %(split)s
