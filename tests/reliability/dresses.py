@@ -271,7 +271,7 @@ OF_LABELS = {
     "Categorical, more categories": lambda y: pd.Series(pd.Categorical(y, categories=[0, 1, 2])),
     "dates with a zone": lambda y: pd.Series(pd.to_datetime(y, unit="D", utc=True)),
     "spans": lambda y: np.asarray(y).astype("timedelta64[D]"),
-    "periods": lambda y: pd.Series([pd.Period(2000 + int(one), "Y") for one in y]),
+    "periods": lambda y: pd.Series([pd.Period(year=2000 + int(one), freq="Y") for one in y]),
     "intervals": lambda y: pd.Series([pd.Interval(one, one + 1) for one in y]),
     "numbers and NumPy's": lambda y: [np.int64(one) if one else 0 for one in y],
     "integers beyond 64 bits": lambda y: [2**70 * int(one) for one in y],
