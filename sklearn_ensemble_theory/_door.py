@@ -303,11 +303,13 @@ def _check_object(estimator: Estimator, name: str, value: Any) -> None:
             f"{name} must be an integer, a splitter or an iterable of pairs (train, test) of row "
             f"indices; got {value if isinstance(value, type) else type(value).__name__}."
         )
-    if isinstance(value, (dict, set, frozenset)):
+    if isinstance(value, (dict, set, frozenset, bytes, type)):
         # They have a length, which is enough for scikit-learn's "array-like".
         constraints = constraints_of(estimator).get(name, ())
-        if "array-like" in constraints and type(value) not in constraints:
-            raise ValueError(f"{name} must be array-like, not a {type(value).__name__}.")
+        is_known = type(value) in constraints or (callable(value) and callable in constraints)
+        if "array-like" in constraints and not is_known:
+            given = "class" if isinstance(value, type) else type(value).__name__
+            raise ValueError(f"{name} must be array-like, not a {given}.")
 
 
 def _may_be_splits(cv: Any) -> bool:

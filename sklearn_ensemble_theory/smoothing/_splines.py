@@ -994,9 +994,9 @@ class SmoothingSplineRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
         given: list[tuple] = [(None, self.penalty)]
         if self.df is not None:
             given = [(df, "gcv") for df in _numbers("df", self.df, 1, 1).ravel().tolist()]
-        elif not isinstance(self.penalty, str) and np.ndim(self.penalty):
+        elif not isinstance(self.penalty, str | Real):
             penalties = _numbers("penalty", self.penalty, 0, 2)
-            rows = penalties if penalties.ndim == 2 else penalties[None]
+            rows = np.atleast_2d(penalties)
             if n_features is not None and rows.shape[1] not in (
                 {1, n_features} if penalties.ndim == 2 else {n_features}
             ):

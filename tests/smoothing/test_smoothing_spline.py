@@ -1,6 +1,7 @@
 """Smoothing splines against their representation by a reproducing kernel, and against SciPy."""
 
 import math
+from collections import UserDict
 
 import numpy as np
 import pytest
@@ -363,6 +364,11 @@ def test_df_and_penalty_are_not_both_given():
     for penalty, message in (([1.0, -1.0], "penalty must be a list"), ([1.0, 2.0], "1 numbers")):
         with pytest.raises(ValueError, match=message):
             SmoothingSplineRegressor(penalty=penalty).fit(X, y)
+    for penalty in (str, b"1", np.ndarray, range):
+        with pytest.raises(ValueError, match="penalty must be array-like, not a"):
+            SmoothingSplineRegressor(penalty=penalty).fit(X, y)
+    with pytest.raises(ValueError, match="penalty must"):
+        SmoothingSplineRegressor(penalty=UserDict()).fit(X, y)
 
 
 def test_a_list_is_a_grid_and_fitted_numbers_give_the_same_model():
