@@ -417,8 +417,8 @@ def probabilities_of(member: Any, X: Any) -> np.ndarray:
     """The probabilities by a classifier: (n, n_classes); see `numbers_of`."""
     values = numbers_of(member.predict_proba(X), member, X, None)
     # A wrapper of the user's may have no classes_.
-    n_classes = len(getattr(member, "classes_", values.T))
-    return aligned_columns(values, np.arange(n_classes), n_classes)
+    classes = getattr(member, "classes_", np.arange(values.shape[1]))
+    return aligned_columns(values, classes, len(classes))
 
 
 def checked_outputs(found: Any, member: Any, X: Any) -> np.ndarray:
@@ -534,14 +534,16 @@ def coded_by_output(learner: Any, outputs: Sequence[np.ndarray]) -> Any:
 def aligned_columns(
     values: np.ndarray, places: np.ndarray, n_classes: int, fill: float = 0.0
 ) -> np.ndarray:
-    """Columns for some classes, at increasing `places`, as columns for all; others are `fill`."""
+    """Columns for some classes, at these `places`, as columns for all; others are `fill`."""
     if values.ndim != 2 or values.shape[1] != len(places):
         raise ValueError(
             f"estimator: probabilities must have a column for each of {len(places)} classes, got "
             f"shape {values.shape}."
         )
-    if len(places) == n_classes:  # both are sorted
-        return values
+    if len(places) == n_classes:
+        # A classifier of others may list its classes in an order of its own.
+        order = np.argsort(places, kind="stable")
+        return values if (order[1:] > order[:-1]).all() else values[:, order]
     aligned = np.full((len(values), n_classes), fill, dtype=values.dtype)
     aligned[:, np.asarray(places, dtype=np.intp)] = values
     return aligned

@@ -222,3 +222,50 @@ def test_logarithms_of_0_are_right():
         found = model.predict_log_proba(ROWS)
         assert np.isneginf(found).any()
         np.testing.assert_allclose(np.exp(found), model.predict_proba(ROWS), atol=1e-12)
+
+
+class Turned(Probabilities):
+    """Classes, and probabilities, in an order of its own."""
+
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        self.order_ = np.argsort(-self.fitted_.classes_, kind="stable")
+        self.classes_ = self.fitted_.classes_[self.order_]
+        return self
+
+    def predict_proba(self, X):
+        return self.fitted_.predict_proba(X)[:, self.order_]
+
+    def predict_log_proba(self, X):
+        return np.log(np.maximum(self.predict_proba(X), 1e-9))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("BaggingClassifier", {"n_estimators": 3}),
+        ("DivideAndConquerClassifier", {}),
+        ("VotingClassifier", {"voting": "soft"}),
+        ("StackingClassifier", {}),
+        ("SuperLearnerClassifier", {}),
+        ("AdaBoostClassifier", {"variant": "real", "n_estimators": 3}),
+        ("GradientBoostingClassifier", {"n_estimators": 2}),
+    ],
+)
+def test_classes_in_another_order(name, params, n_classes):
+    y = np.digitize(TARGET, np.quantile(TARGET, np.arange(1, n_classes) / n_classes))
+    if n_classes > 2 and name == "AdaBoostClassifier":
+        params = params | {"variant": "discrete"}
+    found = []
+    for learner in (Probabilities(), Turned()):
+        model = make(named(name), **params)
+        known = model.get_params(deep=False)
+        if "estimators" in known:
+            model.set_params(estimators=[("a", learner)])
+        elif "members" in known:
+            model.set_params(members=[("a", learner)])
+        else:
+            model.set_params(**{"init" if "init" in known else "estimator": learner})
+        found.append(model.fit(ROWS, y).predict_proba(ROWS))
+    np.testing.assert_allclose(*found, atol=1e-6)

@@ -344,7 +344,7 @@ CLONES: dict[type, type[Clones]] = {
 def probability_score(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     """Half the log-odds that a classifier gives to the second class."""
     proba = probabilities_of(member, X)
-    known = np.flatnonzero(member.classes_ == classes[-1])
+    known = np.flatnonzero(np.unique(member.classes_) == classes[-1])
     return half_log_odds(proba[:, known[0]] if len(known) else np.zeros(len(proba)))
 
 
