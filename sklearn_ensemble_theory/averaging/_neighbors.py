@@ -81,6 +81,8 @@ GRID_SIZE = 32
 # The default grid of large problems starts where this many ranks carry the weight: smaller sizes
 # need more ranks, up to all n rows at s = 1, and the cost of the query is in proportion.
 GRID_RANKS = 1000
+# Where rows count as several, they have as many ranks, each a number in memory for every size.
+MOST_EACH = 100
 
 CONSTRAINTS: dict[str, list] = {
     "n_neighbors": [Interval(Integral, 1, None, closed="left")],
@@ -283,7 +285,8 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
             `bootstrap`. Other numbers count by their ratios and are divided by their mean; with
             `bootstrap=True` the probability of a draw is proportional to the weight, and with
             `bootstrap="bernoulli"` and `n_neighbors=1` a row of weight w is drawn with probability
-            1 - (1-q)^w. Rows of weight 0 are dropped.
+            1 - (1-q)^w. Rows of weight 0 are dropped. The leave-one-out error leaves out a row with
+            its whole weight.
         groups : array-like of shape (n_samples,), default=None
             Which rows belong together, such as copies of a row or the visits of a patient. The
             leave-one-out error, by which "loo" and lists choose `max_samples`, then leaves out each
@@ -339,7 +342,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
                 "otherwise fitted to rows of equal weight."
             )
         n_features = None if self.metric == "precomputed" else X.shape[1]
-        sizes, truncated = self._sizes(law, n, n_features)
+        sizes, truncated = self._sizes(law, n, len(kept), n_features)
 
         self._exponent = 0
         if self.metric in _HOMOGENEOUS:
@@ -464,21 +467,25 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
         if weight is None:
             points = TrainingPoints.of(X, targets, False, None)
         elif groups is None:
-            # A row that stands for several is left out once; other weights as a whole.
-            left = np.ones(n_rows) if is_whole else weight
-            kept, left_out = np.flatnonzero(weight), LeftOutRows(points.of_row, left, targets)
+            # A row that stands for several is left out with all of them.
+            kept, left_out = np.flatnonzero(weight), LeftOutRows(points.of_row, weight, targets)
         else:
             kept, left_out = (
                 np.flatnonzero(weight),
                 LeftOutGroups(points.of_row, groups, weight, targets),
             )
-            counts = left_out.total() if is_whole else counts
+        if left_out is not None and is_whole:
+            counts = left_out.total()
         if n - counts[kept].max() < k:
+            of_rows = "sample_weight has a row that counts as"
+            what = of_rows if groups is None else "groups has a group of"
             raise ValueError(
-                f"groups has a group of {counts[kept].max():.0f} of {n} rows; the others must be "
-                f"at least n_neighbors={k}."
+                f"{what} {counts[kept].max():.0f} of {n} rows; the others must be at least "
+                f"n_neighbors={k}."
             )
         search = self._search(points, n)
+        if left_out is not None:
+            counts = _few_counts(counts, n)
         for count in np.unique(counts[kept]).astype(int).tolist():
             laws, rows = laws_without(count), kept[counts[kept] == count]
             if weight is None or left_out is None:
@@ -497,7 +504,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
         return given == "loo" if isinstance(given, str) else np.ndim(given) > 0
 
     def _sizes(
-        self, law: type[RankLaw], n: int, n_features: int | None
+        self, law: type[RankLaw], n: int, n_rows: int, n_features: int | None
     ) -> tuple[list[int | float], bool]:
         """The numbers of rows drawn to compare, or the only one, and whether some were left out."""
         k = self.n_neighbors
@@ -510,7 +517,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
                 )
             if not isinstance(max_samples, str):
                 return grid_from_user(law, max_samples, n, k), False
-            return default_grid(law, n, k, WEIGHT_TOL, n_features)
+            return default_grid(law, n, k, WEIGHT_TOL, n_features, n / n_rows)
         if isinstance(max_samples, str):  # "rate"
             if n_features is None:
                 raise ValueError(
@@ -798,6 +805,20 @@ def _counted_rows(
     return rows, normalised_weights(weight, len(weight)) * len(weight), len(weight), False
 
 
+# Each number of rows that are left out has weights by rank of its own, for every size.
+MOST_COUNTS, SHARE_OF_COUNTS = 30, 1e-3
+
+
+def _few_counts(counts: np.ndarray, n: int) -> np.ndarray:
+    """The numbers of rows that are left out; many of them in steps of n / 1000, rounded up."""
+    if len(np.unique(counts)) <= MOST_COUNTS:
+        return counts
+    number = np.unique(np.ceil(counts / (SHARE_OF_COUNTS * n)), return_inverse=True)[1]
+    largest = np.zeros(number.max() + 1)
+    np.maximum.at(largest, number, counts)
+    return largest[number]
+
+
 def _class_indicators(y: np.ndarray) -> tuple[np.ndarray, np.ndarray | list[np.ndarray]]:
     """(indicators of the classes of all outputs, of shape (n_indicators, n); the classes)."""
     check_classification_targets(y)
@@ -830,12 +851,21 @@ def rate_max_samples(n: int, n_features: int, k: int) -> int:
 
 
 def default_grid(
-    law: type[RankLaw], n: int, k: int, tol: float, n_features: int | None = None
+    law: type[RankLaw],
+    n: int,
+    k: int,
+    tol: float,
+    n_features: int | None = None,
+    n_each: float = 1.0,
 ) -> tuple[list[int | float], bool]:
-    """About 32 sizes up to n, and that of the theory's rate; whether small ones are left out."""
+    """About 32 sizes up to n, and that of the theory's rate; whether small ones are left out.
+
+    A row counts as `n_each` of the n in the mean.
+    """
+    most = GRID_RANKS * min(n_each, MOST_EACH)
 
     def affordable(s):
-        return count_ranks(law(n - 1, law.size_from(s, n, k), k), tol) <= GRID_RANKS
+        return count_ranks(law(n - 1, law.size_from(s, n, k), k), tol) <= most
 
     # The smallest affordable size by bisection: smaller ones need ever more ranks.
     low, high = k - 1, n  # at n few ranks carry the weight

@@ -103,8 +103,11 @@ class OnNumbers(MetaEstimatorMixin, BaseEstimator):
         share = normalised_weights(sample_weight, X.shape[0])
         self.is_sparse_ = issparse(X)
         if self.is_sparse_:
+            units = _units(abs(X).nanmax(axis=0).toarray().ravel())
             self.scaler_ = StandardScaler(with_mean=False)
-            return self.scaler_.fit_transform(X, sample_weight=share)
+            self.scaler_.fit(X.multiply(1.0 / units).tocsr(), sample_weight=share)
+            self.scaler_.scale_ *= units
+            return self.scaler_.transform(X)
         X = self._encoded(X)
         is_category = np.isin(np.arange(X.shape[1]), self.categories)
         is_missing = np.isnan(X)
@@ -122,7 +125,8 @@ class OnNumbers(MetaEstimatorMixin, BaseEstimator):
         self.fill_ = sums / np.maximum(share @ present, np.finfo(np.float64).tiny)
         Z = self._filled(X)
         self.means_ = share @ Z
-        scale = np.sqrt(share @ (Z - self.means_) ** 2)
+        units = _units(np.abs(Z - self.means_).max(axis=0))
+        scale = units * np.sqrt(share @ ((Z - self.means_) / units) ** 2)
         self.scales_ = np.where(scale > LEAST_SCALE * np.abs(self.means_), scale, 1.0)
         return (Z - self.means_) / self.scales_
 
@@ -143,6 +147,13 @@ class OnNumbers(MetaEstimatorMixin, BaseEstimator):
         if self.is_sparse_:
             return self.scaler_.transform(X)
         return (self._filled(self._encoded(X)) - self.means_) / self.scales_
+
+
+def _units(largest: np.ndarray) -> np.ndarray:
+    """Powers of two of the size of these numbers: in such units their squares do not overflow."""
+    exponents = np.frexp(np.where(np.isfinite(largest), largest, 1.0))[1]
+    # Of a number below all others of full precision, the inverse of the unit would overflow.
+    return np.ldexp(1.0, np.maximum(exponents - 1, -1022))
 
 
 class RegressorOnNumbers(RegressorMixin, OnNumbers):

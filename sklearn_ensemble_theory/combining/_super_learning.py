@@ -312,6 +312,8 @@ def fit_one(one: LibraryMember, outputs: Outputs, problem: MembersProblem) -> Fi
         with warnings.catch_warnings():
             if one.is_ours:  # by number of the column, which `warn_of_many_categories` names
                 warnings.filterwarnings("ignore", r"Feature \d+ has \d+ categories, of which")
+                # Nor do members have the parameter that the warning names.
+                warnings.filterwarnings("ignore", "The leave-one-out error is smallest at the")
             (model,), held_out = fit_members(plan, problem)
         assert held_out is not None
         refuse_outputs(held_out.predictions[0], outputs.classes)

@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsRegressor, sort_graph_by_row_values
 from sklearn_ensemble_theory import AdaBoostClassifier, BaggingRegressor
 from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier as Classifier
 from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor as Regressor
-from sklearn_ensemble_theory.averaging import Bernoulli
+from sklearn_ensemble_theory.averaging import Bernoulli, _neighbors
 from sklearn_ensemble_theory.averaging._neighbor_search import WeightedBlock
 from sklearn_ensemble_theory.averaging._neighbor_weights import RANK_LAWS
 
@@ -42,7 +42,8 @@ def test_whole_numbers_are_repeated_rows(size, k, bootstrap, tied):
     for max_samples in (size, "rate", "loo"):
         model = Regressor(k, max_samples=max_samples, bootstrap=bootstrap)
         Y = np.column_stack([y, y**2])
-        expected = model.fit(X[repeated], Y[repeated]).predict(queries)
+        # Rows with weights are left out with all that they stand for, as groups are.
+        expected = model.fit(X[repeated], Y[repeated], groups=repeated).predict(queries)
         path = getattr(model, "cv_results_", None)
         model.fit(X, Y, sample_weight=counts)
         np.testing.assert_allclose(model.predict(queries), expected, rtol=1e-9, atol=1e-11)
@@ -51,6 +52,28 @@ def test_whole_numbers_are_repeated_rows(size, k, bootstrap, tied):
             np.testing.assert_allclose(
                 model.cv_results_["mean_score"], path["mean_score"], rtol=1e-9
             )
+
+
+@pytest.mark.filterwarnings("ignore:The leave-one-out error is smallest:UserWarning")
+@pytest.mark.parametrize("most", [5, 1000])
+def test_rows_that_count_as_several_do_not_predict_themselves(most):
+    """Of noise alone no size is better than the mean, whatever the numbers of the rows."""
+    X, y = np.random.default_rng(0).standard_normal((2, 200))
+    counts = np.random.default_rng(1).integers(1, most, 200)
+    model = Regressor(max_samples="loo").fit(X[:, None], y, sample_weight=counts)
+    about = np.average((y - np.average(y, weights=counts)) ** 2, weights=counts)
+    assert model.cv_results_["mean_score"].min() > 0.9 * about
+
+
+def test_many_numbers_of_copies_share_their_weights_by_rank(monkeypatch):
+    X, y = regression(150)
+    counts = np.random.default_rng(1).integers(1, 150, 150)
+    model = Regressor(max_samples="loo").fit(X, y, sample_weight=counts)
+    found = model.cv_results_["mean_score"]
+    monkeypatch.setattr(_neighbors, "MOST_COUNTS", 1000)
+    exact = model.fit(X, y, sample_weight=counts).cv_results_["mean_score"]
+    assert not np.array_equal(found, exact)
+    np.testing.assert_allclose(found, exact, rtol=1e-3)
 
 
 @pytest.mark.parametrize("form", ["sparse", "precomputed", "graph", "brute"])

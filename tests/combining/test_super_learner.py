@@ -690,8 +690,8 @@ def test_neighbors_count_copies_of_rows():
     X, y = X[:150], y[:150]
     copies = np.random.RandomState(0).randint(1, 4, 150)
     model = SuperLearnerRegressor(["neighbors"], random_state=0)
-    with pytest.warns(UserWarning, match="copies"):
-        many = clone(model).fit(np.repeat(X, copies, axis=0), np.repeat(y, copies))
+    repeated = np.repeat(np.arange(150), copies)
+    many = clone(model).fit(X[repeated], y[repeated], groups=repeated)
     for unit in (1.0, 0.1, 7.0):
         found = clone(model).fit(X, y, sample_weight=unit * copies)
         np.testing.assert_allclose(found.predict(X), many.predict(X), rtol=1e-9)
@@ -834,3 +834,28 @@ def test_neighbors_are_never_certain():
     counted = SuperLearnerClassifier(**options).fit(X, y, sample_weight=weight)
     shares = counted.members_["neighbors"].predict_proba([[0.0, 0.0]])
     np.testing.assert_allclose(shares, [[(140 + 4 / 7) / 141, 3 / 7 / 141]])
+
+
+@pytest.mark.parametrize("most", [4, 300])
+def test_rows_that_count_as_several_are_held_out_as_a_whole(most):
+    """A member that sees copies of a row is no better for it, and the loss is that of new rows."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((250, 3))
+    y = X[:, 0] * X[:, 1] + rng.standard_normal(250)
+    counts = rng.integers(1, most, 250).astype(float)
+    model = SuperLearnerRegressor(["linear", "neighbors"]).fit(X, y, sample_weight=counts)
+    again = SuperLearnerRegressor(["linear", "neighbors"])
+    again.fit(X, y, sample_weight=counts, groups=np.arange(250))
+    assert model.held_out_loss_ > 1.0  # the variance of the noise
+    assert model.held_out_loss_ == pytest.approx(again.held_out_loss_, rel=0.1)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e200, 1e290])
+def test_features_of_any_size(form, scale):
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:150, [2, 8]] * 10, y[:150]
+    model = SuperLearnerRegressor(["linear", "neighbors"])
+    expected = model.fit(form(X), y).predict(form(X))
+    found = model.fit(form(scale * X), y).predict(form(scale * X))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
