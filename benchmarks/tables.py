@@ -420,19 +420,36 @@ def draw(points: dict[str, tuple[np.ndarray, np.ndarray]], sides: list[str], fil
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import FuncFormatter
 
-    fig, axes = plt.subplots(1, len(points), figsize=(5 * len(points), 4), layout="constrained")
+    fig, axes = plt.subplots(1, len(points), figsize=(4.8 * len(points), 4.2), layout="constrained")
     own = ("super-learner", "boosting-cv", "additive", "boosting", "forest")
     for ax, (title, (ratio, cpu)) in zip(np.atleast_1d(axes), points.items()):
-        for j, side in enumerate(sides):
-            ax.plot(cpu[j], ratio[j], "o", color="C3" if side in own else "0.5")
-            ax.annotate(side, (cpu[j], ratio[j]), (4, 3), textcoords="offset points", fontsize=8)
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.set_xlabel("seconds of processor time for a fit (geometric mean)")
-        ax.set_ylabel(f"{title} over that of the best of each table")
-        ax.yaxis.set_minor_formatter("{x:.2g}")
-    fig.savefig(file)
+        above = 100 * (ratio - 1)
+        for at, side in zip(zip(cpu, above), sides):
+            color = "C3" if side in own else "0.35"
+            ax.plot(*at, "o", color=color, markersize=7 if side == "super-learner" else 5)
+        ax.set(xscale="log", xlabel="seconds for a fit, of one processor")
+        ax.set_ylabel(f"{title}: % above the best of each table")
+        ax.set_ylim(0, 1.1 * above.max())
+        low, high = ax.get_xlim()
+        ax.set_xlim(low / 3, high * 2)
+        ax.xaxis.set_major_formatter(FuncFormatter("{:g}".format))
+        written: list[tuple[str, float, float]] = []
+        for j in np.argsort(above):
+            x, y, side = cpu[j], above[j], sides[j]
+            height = 0.05 * above.max()
+            beside = (np.abs(above - y) < height) & (cpu > x) & (cpu < 4 * x)
+            align, shift = ("right", -6) if beside.any() else ("left", 6)
+            near = [b for on, a, b in written if on == align and 0.1 < a / x < 10]
+            while any(abs(y - each) < 0.9 * height for each in near):
+                y += height / 4  # above the name that is there
+            written.append((align, x, y))
+            style = {"textcoords": "offset points", "va": "center", "ha": align}
+            ax.annotate(side, (x, y), (shift, 0), color="C3" if side in own else "0.35", **style)
+        ax.spines[["top", "right"]].set_visible(False)
+    fig.suptitle("Loss against time, all with their defaults: the best are at the lower left")
+    fig.savefig(file, dpi=150)
 
 
 def main() -> None:
