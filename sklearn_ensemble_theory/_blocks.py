@@ -30,6 +30,8 @@ from sklearn_ensemble_theory._typing import Estimator
 FAN_IN = 8
 # Of a larger offset no residual can be squared and summed.
 LARGEST_OFFSET = 1e150
+# The blocks that one task needs at once have at most this share of a worker's memory.
+GROUP_SHARE = 1 / 8
 # In the place of what all calls share.
 COMMON = object()
 # Common arguments of at most so many bytes go with each task, without a task of their own.
@@ -67,6 +69,10 @@ class Blocks(Protocol):
 
     def step(self, function: Callable[..., Any], *args: Any) -> tuple["Blocks", Any]:
         """New blocks, kept where they are, and a sum: of results (new block, value)."""
+        ...
+
+    def repeated(self, value: Any) -> "Blocks":
+        """As many blocks, all of which are this object, kept where the blocks are."""
         ...
 
 
@@ -107,19 +113,21 @@ class DaskBlocks:
         return len(self.blocks)
 
     def grouped(self) -> Blocks:
-        """The same blocks, with one task for all blocks of a thread of a worker.
+        """The same blocks, with a task for many blocks of a worker, where they fit into its memory.
 
-        A task costs Dask more than a millisecond: where an algorithm passes over the blocks again
-        and again, as the rounds of boosting do, this saves most of the time of the scheduler. Sums
-        are added in an order that depends on where the blocks are.
+        A task costs Dask more than a millisecond: if an algorithm passes over the blocks again
+        and again, as the rounds of boosting do, this saves most of the time of the scheduler. The
+        blocks stay objects of their own, which Dask may write to disk or move. Sums are added in
+        an order that depends on where the blocks are.
         """
         groups = groups_by_thread(self.blocks)
-        if groups is None:
-            return self
+        return self if groups is None else GroupedBlocks(self, groups)
+
+    def repeated(self, value: Any) -> "DaskBlocks":
         import dask
 
-        calls = [(_itself, [self.blocks[number].key for number in group]) for group in groups]
-        return GroupedBlocks(DaskBlocks(dask.persist(*_delayed_calls(calls, self.blocks))))
+        (kept,) = dask.persist(*_delayed_calls([(_itself, COMMON)], [], _Common(value)))
+        return DaskBlocks([kept] * len(self))
 
     def taken(self, numbers: Sequence[int]) -> "DaskBlocks":
         return DaskBlocks([self.blocks[number] for number in numbers], self.paired)
@@ -135,6 +143,18 @@ class DaskBlocks:
 
     def sum(self, function: Callable[..., Any], *args: Any) -> Any:
         return _tree_sum(self._tasks(function, args)).compute()
+
+    def sum_of_groups(
+        self, groups: list[list[int]], function: Callable[..., Any], *args: Any
+    ) -> Any:
+        """The sum over all blocks, with one task for each group of their numbers."""
+        common, lists = self._common_of(args)
+        calls = [
+            (_sum_of_group, function, COMMON, *([one[i].key for i in group] for one in lists))
+            for group in groups
+        ]
+        dependencies = [block for blocks in lists for block in blocks]
+        return _tree_sum(_delayed_calls(calls, dependencies, common)).compute()
 
     def step(self, function: Callable[..., Any], *args: Any) -> tuple["DaskBlocks", Any]:
         import dask
@@ -154,12 +174,18 @@ class DaskBlocks:
         return list(dask.compute(*self._tasks(function, args)))
 
     def _tasks(self, function: Callable[..., Any], args: Sequence[Any]) -> list[Any]:
+        common, lists = self._common_of(args)
+        calls = [
+            (_applied_to_parts, function, COMMON, *(one.key for one in blocks))
+            for blocks in zip(*lists, strict=True)
+        ]
+        return _delayed_calls(calls, [block for blocks in lists for block in blocks], common)
+
+    def _common_of(self, args: Sequence[Any]) -> tuple["_Common", list[list[Any]]]:
+        """What all calls share, and the blocks of each argument that is blocks, these first."""
         parts, shared = split_arguments(args, DaskBlocks)
         paired = tuple(each.paired for each in (self, *parts))
-        common, calls = _Common((paired, shared)), []
-        for blocks in zip(self.blocks, *(other.blocks for other in parts), strict=True):
-            calls.append((_applied_to_parts, function, COMMON, *(one.key for one in blocks)))
-        return _delayed_calls(calls, [*self.blocks, *(b for o in parts for b in o.blocks)], common)
+        return _Common((paired, shared)), [each.blocks for each in (self, *parts)]
 
 
 @dataclass(frozen=True)
@@ -240,7 +266,13 @@ def _applied_to_parts(function: Callable[..., Any], common: Any, *blocks: Any) -
     """`applied` to blocks, some of which are the first part of a pair."""
     paired, shared = common.value
     found = [first_of(one) if is_pair else one for one, is_pair in zip(blocks, paired)]
+    found = [one.value if isinstance(one, _Common) else one for one in found]
     return applied(function, shared, *found)
+
+
+def _sum_of_group(function: Callable[..., Any], common: Any, *lists: list[Any]) -> Any:
+    blocks = zip(*lists, strict=True)
+    return added([_applied_to_parts(function, common, *each) for each in blocks])
 
 
 def split_arguments(args: Sequence[Any], kind: type) -> tuple[list[Any], tuple[Any, ...]]:
@@ -271,30 +303,40 @@ def second_of(pair: tuple[Any, Any] | None) -> Any:
 
 
 class GroupedBlocks:
-    """Blocks in lists, of which each is one object for Dask; `groups` are the lists."""
+    """Blocks of which each group, a list of numbers, is summed by one task."""
 
-    def __init__(self, groups: DaskBlocks) -> None:
-        self.groups = groups
+    def __init__(self, blocks: DaskBlocks, groups: list[list[int]]) -> None:
+        self.blocks, self.groups = blocks, groups
 
     def __len__(self) -> int:
-        return len(self.groups)
+        return len(self.blocks)
 
     def grouped(self) -> Blocks:
         return self
 
     def map(self, function: Callable[..., Any], *args: Any) -> "GroupedBlocks":
-        return GroupedBlocks(self.groups.map(_map_group, *_arguments(function, args)))
+        return GroupedBlocks(self.blocks.map(function, *_ungrouped(args)), self.groups)
 
     def sum(self, function: Callable[..., Any], *args: Any) -> Any:
-        return self.groups.sum(_sum_group, *_arguments(function, args))
+        return self.blocks.sum_of_groups(self.groups, function, *_ungrouped(args))
 
     def step(self, function: Callable[..., Any], *args: Any) -> tuple["GroupedBlocks", Any]:
-        groups, total = self.groups.step(_step_group, *_arguments(function, args))
-        return GroupedBlocks(groups), total
+        blocks, total = self.blocks.step(function, *_ungrouped(args))
+        return GroupedBlocks(blocks, self.groups), total
+
+    def repeated(self, value: Any) -> "GroupedBlocks":
+        return GroupedBlocks(self.blocks.repeated(value), self.groups)
+
+
+def _ungrouped(args: Sequence[Any]) -> list[Any]:
+    return [arg.blocks if isinstance(arg, GroupedBlocks) else arg for arg in args]
 
 
 def groups_by_thread(blocks: Sequence[Any]) -> list[list[int]] | None:
-    """The numbers of the persisted blocks of each thread of a worker; None without a cluster."""
+    """The numbers of the persisted blocks of each thread of a worker; None without a cluster.
+
+    All blocks of a group are in memory at once: each has at most a share of its worker's memory.
+    """
     futures = futures_of(blocks)
     if futures is None:
         return None
@@ -302,38 +344,23 @@ def groups_by_thread(blocks: Sequence[Any]) -> list[list[int]] | None:
 
     wait(futures)
     client = futures[0].client
-    places, n_threads = client.who_has(futures), client.nthreads()
+    places, sizes = client.who_has(futures), client.nbytes(summary=False)
+    workers = client.scheduler_info(n_workers=-1)["workers"]
     by_worker: dict[str, list[int]] = {}
     for number, future in enumerate(futures):
-        workers = places.get(future.key)
-        if not workers:  # it has failed, or was lost
+        places_of_block = places.get(future.key)
+        if not places_of_block:  # it has failed, or was lost
             return None
-        by_worker.setdefault(workers[0], []).append(number)
+        by_worker.setdefault(places_of_block[0], []).append(number)
     groups = []
     for worker, numbers in by_worker.items():
-        n = n_threads.get(worker, 1)
+        n, most = (workers.get(worker, {}).get(name) for name in ("nthreads", "memory_limit"))
+        nbytes = sum(sizes.get(futures[number].key, 0) for number in numbers)
+        n = max(n or 1, 1)
+        if most:
+            n *= max(1, -int(-nbytes // (most * GROUP_SHARE)))
         groups += [part for part in (numbers[first::n] for first in range(n)) if part]
     return groups
-
-
-def _arguments(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, ...]:
-    """Groups first, as `DaskBlocks` wants them, then the function and what all calls share."""
-    parts, shared = split_arguments(args, GroupedBlocks)
-    return *(part.groups for part in parts), function, shared
-
-
-def _map_group(*args: Any) -> list[Any]:
-    *lists, function, shared = args
-    return [applied(function, shared, *blocks) for blocks in zip(*lists, strict=True)]
-
-
-def _sum_group(*args: Any) -> Any:
-    return added(_map_group(*args))
-
-
-def _step_group(*args: Any) -> tuple[list[Any], Any]:
-    pairs = _map_group(*args)
-    return list(map(first_of, pairs)), added(list(map(second_of, pairs)))
 
 
 # --- Dask collections: what X is, and its chunks beside those of y and of the weights ------------

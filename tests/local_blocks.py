@@ -24,6 +24,9 @@ class LocalBlocks:
     def grouped(self):
         return self
 
+    def repeated(self, value):
+        return LocalBlocks([value] * len(self))
+
     def taken(self, numbers):
         return LocalBlocks([self.blocks[number] for number in numbers])
 

@@ -61,11 +61,25 @@ def test_parts_are_added_in_the_order_of_a_sum_over_blocks(n):
 def test_grouped_blocks_are_the_blocks():
     dask = pytest.importorskip("dask")
     with dask.config.set(scheduler="synchronous"):
-        groups = GroupedBlocks(DaskBlocks([dask.delayed(["A", None]), dask.delayed(["B", "C"])]))
+        blocks = DaskBlocks([dask.delayed(text) for text in ["A", None, "B", "C"]])
+        groups = GroupedBlocks(blocks, [[0, 2], [1, 3]])
         new, total = groups.map(str.lower).step(in_two, groups, 1)
         assert total == "abc"
-        assert new.groups.each(list) == [["A", None], ["B", "C"]]
+        assert new.blocks.each(str) == ["A", None, "B", "C"]
         assert new.sum(str) == "ABC"
         # Without a cluster there are no workers by which blocks could be grouped.
-        blocks = DaskBlocks([dask.delayed("A")])
         assert blocks.grouped() is blocks
+
+
+def joined(text, others):
+    return text + "".join(others)
+
+
+def test_repeated_blocks_are_one_object():
+    dask = pytest.importorskip("dask")
+    with dask.config.set(scheduler="synchronous"):
+        blocks = DaskBlocks([dask.delayed(text) for text in "ab"])
+        same = blocks.repeated(["x", "y"])
+        assert blocks.sum(joined, same) == "axybxy"
+        assert GroupedBlocks(blocks, [[1], [0]]).sum(joined, GroupedBlocks(same, [])) == "bxyaxy"
+    assert LocalBlocks("ab").sum(joined, LocalBlocks("ab").repeated("xy")) == "axybxy"

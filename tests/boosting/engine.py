@@ -6,6 +6,7 @@ import numpy as np
 
 from sklearn_ensemble_theory.boosting._additive import logit_boost
 from sklearn_ensemble_theory.boosting._base_learners import weak_learner
+from sklearn_ensemble_theory.boosting._gradient_boosting.blocks import in_few_bytes
 from sklearn_ensemble_theory.boosting._loop import BoostingRounds
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk, MarginRisk, SecondOrderRisk
 from sklearn_ensemble_theory.boosting.losses._base import as_loss, longer_steps, safe_length
@@ -25,6 +26,7 @@ __all__ = [
     "SecondOrderRisk",
     "as_loss",
     "compiled_loss",
+    "in_few_bytes",
     "longer_steps",
     "loss_names",
     "lower_quantile",

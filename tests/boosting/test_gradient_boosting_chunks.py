@@ -1,10 +1,13 @@
 """Gradient boosting from the sums of chunks in memory: trees, requests, and losses as sums."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.boosting.losses import (
     ExponentialLoss,
     HuberLoss,
@@ -20,7 +23,7 @@ from tests.boosting.gradient_boosting_data import assert_same_rounds
 from ..local_blocks import LocalBlocks
 from ..surroundings import ChunkedRows, RowChecks
 from ..trees.engine import GridUnits, TreeRequest, answered, integer_rows, nodes_of
-from .engine import EmpiricalRisk, as_loss
+from .engine import EmpiricalRisk, as_loss, in_few_bytes
 from .loss_cases import CASES, OF_REALS, OF_USERS, LogCosh, far_problem
 
 
@@ -92,16 +95,65 @@ def test_a_level_of_all_trees_is_one_sum(monkeypatch, n_classes):
     X, y = rows()
     labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
     calls = []
-    step = LocalBlocks.step
+    add = LocalBlocks.sum
 
     def counted(self, function, *args):
-        calls.extend(question.function.__name__ for question in args[-1])
-        return step(self, function, *args)
+        if function.__name__ == "answers_of_block":
+            calls.extend(one.question.function.__name__ for one in args[-1])
+        return add(self, function, *args)
 
-    monkeypatch.setattr(LocalBlocks, "step", counted)
+    monkeypatch.setattr(LocalBlocks, "sum", counted)
     in_chunks(GradientBoostingClassifier(n_estimators=3, max_depth=3), X, labels)
     one = ["start_round", "grow_on_block", "grow_on_block", "leaf_tables"]
-    assert calls == [*one[:1], "grow_on_block", *one[1:], *one, *one]
+    assert calls == [*one[:1], "grow_on_block", *one[1:], *one, *one, "loss_of_block"]
+
+
+@pytest.mark.parametrize("n_classes", [0, 3])
+@pytest.mark.parametrize("n_estimators", [40, CVRounds(3, max_estimators=20)])
+def test_memos_of_the_scores_that_are_lost_or_old_change_nothing(
+    monkeypatch, n_classes, n_estimators
+):
+    """As after a worker was lost, or where Dask reads an older copy from disk."""
+    X, y = rows()
+    kind = GradientBoostingClassifier if n_classes else GradientBoostingRegressor
+    y = np.digitize(y, [-0.5, 0.5]) if n_classes else y
+    model = kind(n_estimators=n_estimators, random_state=0, max_leaf_nodes=5)
+    expected = in_chunks(clone(model), X, y)
+    add, rng, copies = LocalBlocks.sum, np.random.default_rng(0), {}
+
+    def forgetful(self, function, *args):
+        if function.__name__ == "answers_of_block":
+            memos = args[0].blocks
+            for i in np.flatnonzero(rng.random(len(memos)) < 0.3):
+                before = copies.setdefault((id(args[0]), i), pickle.dumps(memos[i]))
+                if rng.random() < 0.3:
+                    copies[id(args[0]), i] = pickle.dumps(memos[i])
+                memos[i] = pickle.loads(before)
+        return add(self, function, *args)
+
+    monkeypatch.setattr(LocalBlocks, "sum", forgetful)
+    found = in_chunks(clone(model), X, y)
+    assert copies
+    np.testing.assert_array_equal(found.train_scores_, expected.train_scores_)
+    scores = [m.predict_proba(X) if n_classes else m.predict(X) for m in (found, expected)]
+    np.testing.assert_array_equal(*scores)
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_bytes"), [("whole", 1), ("single", 4), ("double", 8), ("classes", 1)]
+)
+def test_targets_and_weights_keep_their_values_in_few_bytes(kind, n_bytes):
+    rng = np.random.default_rng(0)
+    values = {
+        "whole": rng.integers(-128, 128, 50) * 1.0,
+        "single": rng.standard_normal(50).astype(np.float32).astype(float),
+        "double": np.append(rng.standard_normal(49), 1e300),
+        "classes": rng.integers(0, 100, 50),
+    }[kind]
+    small = in_few_bytes(values)
+    assert small.itemsize == n_bytes
+    np.testing.assert_array_equal(small.astype(values.dtype), values)
+    assert not np.shares_memory(small, values)
 
 
 def test_sums_are_the_same_for_any_cut_of_the_rows():

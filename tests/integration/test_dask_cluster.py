@@ -224,6 +224,96 @@ def test_a_worker_that_is_killed_between_rounds_changes_nothing(client, name):
     client.wait_for_workers(2, timeout=120)
 
 
+class WatchRounds(distributed.SchedulerPlugin):
+    """What the scheduler holds whenever blocks were summed: tasks, and bytes on the workers."""
+
+    name = "watch rounds"
+
+    def __init__(self, scheduler):
+        self.scheduler, self.n_tasks, self.nbytes = scheduler, [], []
+
+    def transition(self, key, start, finish, *args, **kwargs):
+        if str(key).startswith("_sum_of_group") and finish == "memory":
+            self.n_tasks.append(len(self.scheduler.tasks))
+            self.nbytes.append(sum(worker.nbytes for worker in self.scheduler.workers.values()))
+
+
+def watched(client, model, X, y):
+    scheduler = client.cluster.scheduler
+    plugin = WatchRounds(scheduler)
+    scheduler.add_plugin(plugin)
+    try:
+        return model.fit(X, y), plugin
+    finally:
+        scheduler.remove_plugin(plugin.name)
+
+
+@pytest.mark.parametrize("cv", [False, True])
+def test_the_tasks_of_gradient_boosting_do_not_grow_with_the_rounds(client, cv):
+    most = []
+    for n_rounds in (3, 40):
+        rounds = CVRounds(2, max_estimators=n_rounds, prediction="mean") if cv else n_rounds
+        model = GradientBoostingRegressor(n_estimators=rounds, max_depth=1)
+        _, plugin = watched(client, model, *lazy(*rows()))
+        most.append(max(plugin.n_tasks))
+        assert len(plugin.n_tasks) > 4 * n_rounds
+    # One more for the moves of earlier rounds, while those before them are still there.
+    assert most[1] <= most[0] + 2
+
+
+def bytes_written(dask_worker):
+    """What a worker has written to its disk so far."""
+    metrics = dask_worker.data.cumulative_metrics
+    return sum(n for key, n in metrics.items() if key[0] == "disk-write" and key[-1] == "bytes")
+
+
+def many_rows(n, p, chunk):
+    """Targets of single precision, and columns."""
+    rng = np.random.default_rng(0)
+    X = rng.random((n, p), dtype=np.float32)
+    y = np.sin(6 * X[:, 0]) + X[:, 1]
+    return da.from_array(X, chunks=(chunk, p)), da.from_array(y, chunks=chunk)
+
+
+def test_gradient_boosting_keeps_few_bytes_a_row(client):
+    n, p = 200_000, 10
+    X, y = (each.persist() for each in many_rows(n, p, 20_000))
+    distributed.wait([X, y])
+    before = sum(worker.nbytes for worker in client.cluster.scheduler.workers.values())
+    model = GradientBoostingRegressor(n_estimators=3, max_bins=32)
+    _, plugin = watched(client, model, X, y)
+    # Codes, and 4, 8 and 1 bytes for the target, the score and the node; histograms of a pass.
+    assert (max(plugin.nbytes) - before) / n <= 1.2 * (p + 12)
+
+
+def test_rows_beyond_the_memory_of_the_workers_are_on_disk_and_the_model_is_the_same(client):
+    X, y = many_rows(200_000, 10, 20_000)
+    model = GradientBoostingRegressor(n_estimators=4, max_bins=32)
+    expected = clone(model).fit(X, y)
+    # By the bytes of the blocks alone, as a process has other memory, too.
+    limits = {
+        "distributed.worker.memory.target": 0.5,
+        "distributed.worker.memory.spill": False,
+        "distributed.worker.memory.pause": False,
+        "distributed.worker.memory.terminate": False,
+    }
+    with (
+        dask.config.set(limits),
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            memory_limit="2.5MB",
+        ) as cluster,
+        distributed.Client(cluster) as own,
+    ):
+        found = clone(model).fit(X, y)
+        written = own.run(bytes_written)
+    np.testing.assert_array_equal(found.train_score_, expected.train_score_)
+    assert all(written.values())
+
+
 def always_killed(block):
     if len(block):
         os.kill(os.getpid(), signal.SIGKILL)

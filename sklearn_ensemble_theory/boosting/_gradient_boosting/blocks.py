@@ -1,12 +1,16 @@
 """Gradient boosting of rows in blocks, by binned trees: what a fit of a Dask collection runs.
 
 The rows are read twice: for a summary of them (`RowSummary`: quantiles, classes, the range of the
-targets), and for the codes of the bins, which stay where the rows are, with the targets and the
-scores; where there are categories, once more before that, to list them. A round is then
-`start_round`, which moves the scores by the trees of the round before, `grow_on_block` for each
-level of the trees, and `leaf_tables`: pure functions of the state of a block, which return the new
-state and what is summed. Sums of targets are sums of integers, so that the trees do not depend on
-the blocks.
+targets), and for the codes of the bins, which stay where the rows are, with the targets; if there
+are categories, once more before that, to list them. A round is then `start_round`,
+`grow_on_block` for each level of the trees, and `leaf_tables`: pure functions of the codes, the
+targets and the moves of all rounds before. Sums of targets are sums of integers, so that the trees
+do not depend on the blocks.
+
+The scores are a memo beside the codes (`KeptScores`): what the moves so far have made of them. A
+memo that is behind, because its worker was lost, makes the moves that it lacks. So Dask holds the
+same objects in every round, may write them to disk at any time, and computes at most the codes
+again.
 
 A fit is a generator, which yields such functions as questions to the blocks and is sent the sums.
 The folds of cross-validation are several fits: what all of them ask next is answered in one pass
@@ -46,7 +50,6 @@ from ...trees._columns import MISSING, BinnedColumns, is_wide
 from ...trees._histogram_growth import Grid, HistogramGrowth, sum_bits
 from ...trees._histograms import (
     GridUnits,
-    IntegerRows,
     Split,
     TreeRequest,
     after_splits,
@@ -83,6 +86,8 @@ SPARE_BITS = 6
 # Whole weights of at most this sum leave enough bits to round targets before they are weighted.
 MOST_WHOLE = 2.0**28
 ROOT = TreeRequest([], [0], [])
+# So many moves go with each question; then all earlier ones are sent to the workers once.
+LATEST = 16
 
 
 @dataclass(frozen=True)
@@ -163,7 +168,6 @@ def boost_blocks(
             model.add_risks(float(risk))
         reports.finish("the models of the folds are averaged", lambda: model)
     else:
-        data = data.map(BinnedBlock.whole) if n_splits else data
         FitsInLockstep([whole], data, n_rounds, report).run()
         reports.finish(model.stop_reason, lambda: model)
     return model, found
@@ -305,70 +309,165 @@ def summary_of_block(block: Rows, classifies: bool) -> RowSummary:
 
 
 class BinnedBlock(NamedTuple):
-    """The rows of a block, which stay the same: p + 8 or p + 16 bytes a row, 1 more with folds.
+    """The rows of a block, which stay the same.
+
+    At most p + 8 bytes a row, 8 more with weights, 1 more with folds.
 
     - codes: uint8 (m, p).
-    - y: (n,), as the loss takes it.
+    - targets: (n,), as the loss takes them, in the smallest type that has the same numbers.
+    - weights: the same for the weights; None for equal ones.
+    - kinds: the types in which both are computed with.
     - number: that of the block.
-    - fold: the number of the fit that holds out each row; None where all rows are fitted.
+    - fold: the number of the fit that holds out each row; None if all rows are fitted.
     - rows: the rows of `codes` that these are, int32 (n,); None for all.
     """
 
     codes: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray | None
+    targets: np.ndarray
+    weights: np.ndarray | None
+    kinds: tuple[np.dtype, np.dtype]
     number: int
     fold: np.ndarray | None = None
     rows: np.ndarray | None = None
 
     @property
+    def n_rows(self) -> int:
+        return len(self.targets)
+
+    @property
+    def y(self) -> np.ndarray:
+        return self.targets.astype(self.kinds[0], copy=False)
+
+    @property
+    def weight(self) -> np.ndarray | None:
+        return None if self.weights is None else self.weights.astype(self.kinds[1], copy=False)
+
+    def each_weight(self) -> np.ndarray:
+        """The weights, 1 if there are none."""
+        weight = self.weight
+        return np.ones(self.n_rows) if weight is None else weight
+
+    @property
     def total(self) -> float:
-        return float(len(self.y) if self.weight is None else self.weight.sum())
+        weight = self.weight
+        return float(self.n_rows if weight is None else weight.sum())
 
-    def whole(self) -> BinnedBlock:
-        """The same rows without folds."""
-        return self._replace(fold=None)
+    def fitted(self, fold: int | None) -> BinnedBlock | None:
+        """The rows that the fit of this fold is made of; None if there are none."""
+        if fold is None or self.fold is None:
+            return self
+        return self.taken(self.fold != fold)
 
-    def fitted(self, k: int) -> BinnedBlock | None:
-        """The rows that fit k is made of; None if there are none."""
-        return self if self.fold is None else self.taken(self.fold != k)
-
-    def held_out(self, k: int) -> BinnedBlock | None:
+    def held_out(self, fold: int | None) -> BinnedBlock | None:
         """The rows that it holds out; None if there are none."""
-        return None if self.fold is None else self.taken(self.fold == k)
+        if fold is None or self.fold is None:
+            return None
+        return self.taken(self.fold == fold)
 
     def taken(self, chosen: np.ndarray) -> BinnedBlock | None:
         """Some rows, with the codes of all; None if there are none. O(n)."""
         rows = np.flatnonzero(chosen).astype(np.int32)
         if not len(rows):
             return None
-        weight = None if self.weight is None else self.weight.take(rows)
-        return BinnedBlock(self.codes, self.y.take(rows), weight, self.number, rows=rows)
-
-
-class ScoredBlock(NamedTuple):
-    """What changes: 17 bytes a row and 8 for the scores of each of K trees, with at most 255 nodes.
-
-    `u` has the shape (n,) or (n, K), `target` (K, n); `nodes` are the node of each row in the K
-    trees of the round.
-    """
-
-    u: np.ndarray
-    target: np.ndarray
-    rows: list[IntegerRows]
-    nodes: list[np.ndarray]
+        weights = None if self.weights is None else self.weights.take(rows)
+        targets = self.targets.take(rows)
+        return BinnedBlock(self.codes, targets, weights, self.kinds, self.number, rows=rows)
 
 
 class ScoreMove(NamedTuple):
     """The trees of a round as steps of the length `step`, by the values of their nodes.
 
-    `splits` are all splits of each tree, for rows that did not follow its growth; empty where there
-    are none.
+    `splits` are all splits of each tree, parents first.
     """
 
     values: list[np.ndarray]
     step: float
     splits: list[list[Split]]
+
+
+class Kept(NamedTuple):
+    """Scores after the first `n_moves` moves, and the nodes after the first `n_splits` splits.
+
+    `u` has the shape (n,) or (n, K); `nodes` are those of the rows in the K trees after these
+    moves.
+    """
+
+    n_moves: int
+    u: np.ndarray
+    n_splits: tuple[int, ...]
+    nodes: list[np.ndarray]
+
+
+class KeptScores:
+    """A memo of the scores of some rows: 9 bytes a row for each of K trees of at most 255 nodes.
+
+    What it returns depends on its arguments alone, however old the memo is. It is replaced by one
+    assignment, and the arrays in it never change: another thread may write it to disk meanwhile.
+    """
+
+    def __init__(self, n_rows: int, start: Any, n_scores: int) -> None:
+        self.start, self.n_scores = start, n_scores
+        self.kept = self._first(n_rows)
+
+    def _first(self, n_rows: int) -> Kept:
+        u = first_scores(n_rows, self.start, self.n_scores)
+        return Kept(0, u, *self._roots(n_rows))
+
+    def _roots(self, n_rows: int) -> tuple[tuple[int, ...], list[np.ndarray]]:
+        # As arrays of their own, which Dask counts when the memo is made.
+        nodes = [np.zeros(n_rows, np.uint8) for _ in range(self.n_scores)]
+        return (0,) * self.n_scores, nodes
+
+    def __sizeof__(self) -> int:
+        """The bytes of the arrays, by which Dask decides what to write to disk."""
+        kept = self.kept
+        return object.__sizeof__(self) + kept.u.nbytes + sum(nodes.nbytes for nodes in kept.nodes)
+
+    def scores(self, moves: Sequence[ScoreMove], data: BinnedBlock) -> np.ndarray:
+        """The scores of the rows of `data` after all moves. O(n) for each that is new."""
+        kept = self.kept
+        if kept.n_moves > len(moves):
+            kept = self._first(data.n_rows)
+        for move in moves[kept.n_moves :]:
+            u = kept.u.copy()
+            nodes = self._followed(kept, move.splits, data).nodes
+            LeafOutputs(move.values, nodes, u.shape).add_to(u, move.step)
+            kept = Kept(kept.n_moves + 1, u, *self._roots(len(u)))
+        self.kept = kept
+        return kept.u
+
+    def nodes(
+        self, moves: Sequence[ScoreMove], splits: list[list[Split]], data: BinnedBlock
+    ) -> list[np.ndarray]:
+        """The nodes of the rows in the next trees, of which these are the splits so far."""
+        self.scores(moves, data)
+        self.kept = self._followed(self.kept, splits, data)
+        return self.kept.nodes
+
+    def _followed(self, kept: Kept, splits: list[list[Split]], data: BinnedBlock) -> Kept:
+        n_splits, nodes = kept.n_splits, kept.nodes
+        if any(n > len(own) for n, own in zip(n_splits, splits)):
+            n_splits, nodes = self._roots(len(kept.u))
+        found = [
+            after_splits(data.codes, node, own[n:], data.rows) if len(own) > n else node
+            for n, node, own in zip(n_splits, nodes, splits)
+        ]
+        return kept._replace(n_splits=tuple(map(len, splits)), nodes=found)
+
+
+class RowsOfFit(NamedTuple):
+    """The rows of a block that a question is asked of, with the moves of all rounds before."""
+
+    data: BinnedBlock
+    kept: KeptScores
+    moves: list[ScoreMove]
+
+    @property
+    def u(self) -> np.ndarray:
+        return self.kept.scores(self.moves, self.data)
+
+    def nodes(self, splits: list[list[Split]]) -> list[np.ndarray]:
+        return self.kept.nodes(self.moves, splits, self.data)
 
 
 @dataclass
@@ -420,19 +519,28 @@ def binned_block(
     """The codes of the rows, and targets -1 and +1 where there are two classes. O(n p)."""
     y = signs(block.y) if as_signs else block.y
     codes = columns.coded(block.X).codes
-    fold = folds_by_hash(block.numbers, n_splits) if n_splits else None
-    return BinnedBlock(codes, np.require(y, None, ["C", "W"]), block.weight, block.block, fold)
+    fold = None
+    if n_splits:
+        fold = folds_by_hash(block.numbers, n_splits)
+        fold = fold.astype(np.min_scalar_type(n_splits))
+    weights = None if block.weight is None else in_few_bytes(block.weight)
+    kinds = y.dtype, np.dtype(float) if block.weight is None else block.weight.dtype
+    return BinnedBlock(codes, in_few_bytes(y), weights, kinds, block.block, fold)
+
+
+def in_few_bytes(values: np.ndarray) -> np.ndarray:
+    """The same numbers in the smallest of three types, as a new array."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        for kind in (np.int8, np.float32):
+            small = values.astype(kind)
+            if np.array_equal(small, values):
+                return small
+    return values.copy()
 
 
 def signs(number: np.ndarray) -> np.ndarray:
     """-1 and +1 for the numbers of two classes."""
     return 2.0 * number - 1.0
-
-
-def scored_block(data: BinnedBlock, start, n_scores: int) -> ScoredBlock:
-    """The state before the first round."""
-    n = len(data.y)
-    return ScoredBlock(first_scores(n, start, n_scores), np.empty((0, n)), [], [])
 
 
 def first_scores(n: int, start, n_scores: int) -> np.ndarray:
@@ -441,196 +549,193 @@ def first_scores(n: int, start, n_scores: int) -> np.ndarray:
 
 
 def start_round(
-    state: ScoredBlock,
-    data: BinnedBlock,
-    loss: Loss,
-    move: ScoreMove | None,
-    units: GridUnits | None,
-    requests: list[TreeRequest],
-) -> tuple[ScoredBlock, RoundStart]:
-    """Move scores, compute the negative gradients, answer requests if units are known. O(n p)."""
-    u = _moved(state, move)
-    found = EmpiricalRisk(loss, data.y, data.weight).at(u)
-    target = np.ascontiguousarray(found.target.T.reshape(-1, len(u)))
+    rows: RowsOfFit, loss: Loss, units: GridUnits | None, requests: list[TreeRequest]
+) -> RoundStart:
+    """The sizes of the negative gradients, and answers to requests if units are known. O(n p)."""
+    data = rows.data
+    value, target = targets_of_trees(rows, loss)
     size = np.abs(target)
-    sizes = size.sum(axis=1) if data.weight is None else size @ data.weight
-    new, replies = ScoredBlock(u, target, [], []), Parts([])
+    weight = data.weight
+    sizes = size.sum(axis=1) if weight is None else size @ weight
+    replies = Parts([])
     if units is not None:
-        new, replies = grow_on_block(new, data, units, list(requests))
-    sizes = np.append(found.value * data.total, sizes)
-    return new, RoundStart(OfBlocks({data.number: sizes}), replies)
+        replies = replies_of_trees(rows, target, units, requests, [[] for _ in requests])
+    sizes = np.append(value * data.total, sizes)
+    return RoundStart(OfBlocks({data.number: sizes}), replies)
+
+
+def targets_of_trees(rows: RowsOfFit, loss: Loss) -> tuple[float, np.ndarray]:
+    """The mean loss, and the negative gradients as an array (K, n). O(n)."""
+    u = rows.u
+    found = EmpiricalRisk(loss, rows.data.y, rows.data.weight).at(u)
+    return found.value, np.ascontiguousarray(found.target.T.reshape(-1, len(u)))
 
 
 def grow_on_block(
-    state: ScoredBlock,
-    data: BinnedBlock,
+    rows: RowsOfFit,
+    loss: Loss,
     units: GridUnits,
     requests: list[TreeRequest | None],
-) -> tuple[ScoredBlock, Parts]:
-    """Answer the requests of the trees of the round; O(n p) for each."""
-    rows, nodes, replies = state.rows, list(state.nodes), []
-    if not rows:
-        pairs = zip(state.target, units.targets)
-        rows = [integer_rows(target, data.weight, e, units) for target, e in pairs]
-        nodes = [np.zeros(len(data.y), np.uint8) for _ in rows]
-    for k, request in enumerate(requests):
+    splits: list[list[Split]],
+) -> Parts:
+    """Answer the requests of the trees of the round; O(n p) for each.
+
+    `splits` are all splits so far, with those of the requests.
+    """
+    return replies_of_trees(rows, targets_of_trees(rows, loss)[1], units, requests, splits)
+
+
+def replies_of_trees(
+    rows: RowsOfFit,
+    target: np.ndarray,
+    units: GridUnits,
+    requests: Sequence[TreeRequest | None],
+    splits: list[list[Split]],
+) -> Parts:
+    data, replies = rows.data, []
+    weight = data.weight
+    for k, (request, nodes) in enumerate(zip(requests, rows.nodes(splits))):
         reply = None
         if request is not None:
-            nodes[k], reply = answered(
-                data.codes, rows[k], state.target[k], nodes[k], request, units, data.rows
-            )
+            integers = integer_rows(target[k], weight, units.targets[k], units)
+            request = request._replace(splits=[])  # which the nodes have followed
+            reply = answered(data.codes, integers, target[k], nodes, request, units, data.rows)[1]
         replies.append(reply)
-    return state._replace(rows=rows, nodes=nodes), Parts(replies)
+    return Parts(replies)
 
 
 def leaf_tables(
-    state: ScoredBlock,
-    data: BinnedBlock,
-    units: GridUnits,
-    requests: list[TreeRequest],
+    rows: RowsOfFit,
+    loss: Loss,
+    splits: list[list[Split]],
     n_nodes: list[int],
-    loss: Loss | None,
-) -> tuple[ScoredBlock, Parts]:
-    """Sums over the leaves of each tree, `OfBlocks`; the last splits are in the requests. O(n).
+    with_terms: bool,
+) -> Parts:
+    """Sums over the leaves of each tree, `OfBlocks`. O(n).
 
-    The columns of a table are the sums of weights, of targets and of their squares and, where a
-    loss is given, those of its `leaf_terms` and again of the weights.
+    The columns of a table are the sums of weights, of targets and of their squares and,
+    `with_terms`, those of the loss's `leaf_terms` and again of the weights.
     """
-    state, _ = grow_on_block(state, data, units, list(requests))
-    weight = np.ones(len(data.y)) if data.weight is None else data.weight
-    risk = None if loss is None else EmpiricalRisk(loss, data.y, data.weight)
+    data, u, nodes = rows.data, rows.u, rows.nodes(splits)
+    targets = targets_of_trees(rows, loss)[1]
+    weight = data.each_weight()
+    risk = EmpiricalRisk(loss, data.y, data.weight) if with_terms else None
     tables = []
-    for k, (target, leaf, size) in enumerate(zip(state.target, state.nodes, n_nodes)):
+    for k, (target, leaf, size) in enumerate(zip(targets, nodes, n_nodes)):
         totals = group_totals(weight, leaf, size)
         columns = [totals(np.ones(len(leaf))), totals(target), totals(target * target)]
         if risk is not None:
-            score = None if state.u.ndim == 1 else k
-            sums = risk.leaf_sums(state.u, target, leaf, size, score)
+            score = None if u.ndim == 1 else k
+            sums = risk.leaf_sums(u, target, leaf, size, score)
             columns += list(data.total * sums.T)
         tables.append(OfBlocks({data.number: np.column_stack(columns)}))
-    return state._replace(rows=[]), Parts(tables)
+    return Parts(tables)
 
 
-def loss_of_block(state: ScoredBlock, data: BinnedBlock, loss: Loss, move: ScoreMove) -> OfBlocks:
-    """The sum of the weighted losses after a move."""
-    return loss_of_rows(_moved(state, move), data, loss)
-
-
-def loss_of_rows(u: np.ndarray, data: BinnedBlock, loss: Loss) -> OfBlocks:
-    value = EmpiricalRisk(loss, data.y, data.weight).value(u) * data.total
+def loss_of_block(rows: RowsOfFit, loss: Loss) -> OfBlocks:
+    """The sum of the weighted losses."""
+    data = rows.data
+    value = EmpiricalRisk(loss, data.y, data.weight).value(rows.u) * data.total
     return OfBlocks({data.number: np.array([value])})
 
 
 def falls_of_block(
-    state: ScoredBlock, data: BinnedBlock, loss: Loss, steps: list[np.ndarray]
+    rows: RowsOfFit, loss: Loss, splits: list[list[Split]], steps: list[np.ndarray]
 ) -> OfBlocks:
     """`leaf_falls` of all trees, side by side."""
-    weight = np.ones(len(data.y)) if data.weight is None else data.weight
+    data, u = rows.data, rows.u
+    y, weight = data.y, data.each_weight()
     falls = [
-        leaf_falls(loss, data.y, state.u, weight, leaf, own, k if state.u.ndim == 2 else None)
-        for k, (leaf, own) in enumerate(zip(state.nodes, steps))
+        leaf_falls(loss, y, u, weight, leaf, own, k if u.ndim == 2 else None)
+        for k, (leaf, own) in enumerate(zip(rows.nodes(splits), steps))
     ]
     return OfBlocks({data.number: np.concatenate(falls, axis=1)})
 
 
 def slopes_of_block(
-    state: ScoredBlock, data: BinnedBlock, loss: Loss, steps: list[np.ndarray]
+    rows: RowsOfFit, loss: Loss, splits: list[list[Split]], steps: list[np.ndarray]
 ) -> OfBlocks:
     """The derivatives of the losses of the leaves of all trees along their steps, side by side."""
-    weight = np.ones(len(data.y)) if data.weight is None else data.weight
+    data, scores = rows.data, rows.u
+    y, weight = data.y, data.each_weight()
     slopes = []
-    for k, (leaf, own) in enumerate(zip(state.nodes, steps)):
-        column = ... if state.u.ndim == 1 else np.s_[:, k]
-        u = state.u.copy()
+    for k, (leaf, own) in enumerate(zip(rows.nodes(splits), steps)):
+        column = ... if scores.ndim == 1 else np.s_[:, k]
+        u = scores.copy()
         u[column] += own.take(leaf)
-        slopes.append(group_totals(weight, leaf, len(own))(loss.gradient(data.y, u)[column]))
+        slopes.append(group_totals(weight, leaf, len(own))(loss.gradient(y, u)[column]))
     return OfBlocks({data.number: np.concatenate(slopes)})
-
-
-def _moved(state: ScoredBlock, move: ScoreMove | None) -> np.ndarray:
-    u = state.u
-    if move is not None:
-        u = u.copy()
-        LeafOutputs(move.values, state.nodes, u.shape).add_to(u, move.step)
-    return u
 
 
 # --- several fits on one block of rows ------------------------------------------------------------
 
 
-class FitState(NamedTuple):
-    """What changes of one fit: `fitted` rows, the scores of those `held_out`; None for none."""
+class FitScores(NamedTuple):
+    """The scores of one fit, of rows that are fitted and `held_out`; None for none."""
 
-    fitted: Any
-    held_out: Any
+    fitted: KeptScores | None
+    held_out: KeptScores | None
 
 
 class Question(NamedTuple):
-    """What a fit asks of its rows.
+    """What a fit asks of its rows: the sum of ``function(rows, *args)`` over the blocks.
 
-    ``function(state, data, *args)`` of the rows of a block that are fitted returns a new state and
-    what is summed, or, without `changes`, this alone. With `follows` the scores of the rows that
-    are held out make this move, and their losses are summed.
+    With `follows` the losses of the rows that are held out are summed, too.
     """
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
-    changes: bool = True
-    follows: tuple[Loss, ScoreMove | None] | None = None
+    follows: Loss | None = None
 
 
-def first_states(data: BinnedBlock, starts: list[Any], n_scores: int) -> list[FitState]:
-    """The states of all fits before their first round."""
+class AskedOfFit(NamedTuple):
+    """A question of the fit of a fold, with its latest moves; `fold` is None without folds."""
+
+    question: Question
+    fold: int | None
+    latest: list[ScoreMove]
+
+
+def first_states(
+    data: BinnedBlock, folds: list[int | None], starts: list[Any], n_scores: int
+) -> list[FitScores]:
+    """The scores of all fits before their first round."""
     states = []
-    for k, start in enumerate(starts):
-        own, others = data.fitted(k), data.held_out(k)
+    for fold, start in zip(folds, starts):
+        parts = data.fitted(fold), data.held_out(fold)
         states.append(
-            FitState(
-                None if own is None else scored_block(own, start, n_scores),
-                None if others is None else first_scores(len(others.y), start, n_scores),
+            FitScores(
+                *(None if own is None else KeptScores(own.n_rows, start, n_scores) for own in parts)
             )
         )
     return states
 
 
 def answers_of_block(
-    states: list[FitState], data: BinnedBlock, questions: list[Question | None]
-) -> tuple[list[FitState], Parts]:
-    """The states and, for each fit, the sums over its rows and over those that it holds out."""
-    new, answers = list(states), Parts([None] * len(states))
-    for k, question in enumerate(questions):
-        if question is None:
-            continue
-        (fitted, held_out), value, score = states[k], None, None
-        own = data.fitted(k)
-        if own is not None:
-            value = question.function(fitted, own, *question.args)
-            if question.changes:
-                fitted, value = value
-        others = data.held_out(k) if question.follows else None
-        if question.follows and others is not None:
-            held_out, score = followed(held_out, others, *question.follows)
-        new[k], answers.parts[k] = FitState(fitted, held_out), Parts([value, score])
-    return new, answers
-
-
-def sums_of_block(
-    states: list[FitState], data: BinnedBlock, questions: list[Question | None]
+    data: BinnedBlock,
+    states: list[FitScores],
+    earlier: list[list[ScoreMove]],
+    asked: list[AskedOfFit | None],
 ) -> Parts:
-    """The same where no fit changes its state."""
-    return answers_of_block(states, data, questions)[1]
+    """For each fit, the sums over its rows and over those that it holds out.
 
-
-def followed(
-    u: np.ndarray, data: BinnedBlock, loss: Loss, move: ScoreMove | None
-) -> tuple[np.ndarray, OfBlocks]:
-    """The scores of rows that are held out after a move, and the sum of their weighted losses."""
-    if move is not None:
-        root = np.zeros(len(u), np.uint8)
-        nodes = [after_splits(data.codes, root, splits, data.rows) for splits in move.splits]
-        u = u.copy()
-        LeafOutputs(move.values, nodes, u.shape).add_to(u, move.step)
-    return u, loss_of_rows(u, data, loss)
+    `earlier` are the moves of each fit before its latest ones.
+    """
+    answers = Parts([None] * len(states))
+    for k, one in enumerate(asked):
+        if one is None:
+            continue
+        question, value, score = one.question, None, None
+        moves = [*earlier[k], *one.latest]
+        own, kept = data.fitted(one.fold), states[k].fitted
+        if own is not None and kept is not None:
+            value = question.function(RowsOfFit(own, kept, moves), *question.args)
+        if question.follows is not None:
+            others, kept = data.held_out(one.fold), states[k].held_out
+            if others is not None and kept is not None:
+                score = loss_of_block(RowsOfFit(others, kept, moves), question.follows)
+        answers.parts[k] = Parts([value, score])
+    return answers
 
 
 def targets_of_folds(data: BinnedBlock, n_splits: int, classifies: bool) -> OfBlocks:
@@ -720,6 +825,8 @@ class BlockBoosting:
         check_derivatives(loss, y, first_scores(len(y), first, n_scores))
         self.fitted = AdditiveModel(loss, start, n_scores, bool(n_classes))
         self.path: list[float] = []
+        self.moves: list[ScoreMove] = []
+        self.splits: list[list[Split]] = []  # of the trees of this round
 
     def start(self, n_classes: int) -> Any:
         """What the scores start from."""
@@ -736,18 +843,17 @@ class BlockBoosting:
 
     def rounds(self, n_rounds: int, report: Callable[[float], None] | None = None) -> Questions:
         """Rounds that are added to the model, with the path; `report` is given their risks."""
-        move = None
         for t in range(n_rounds):
-            replies, risk = yield from self.started(move)
+            replies, risk = yield from self.started()
             if t and report:  # the risk after a round is known with the first sums of the next one
                 report(risk)
-            members, values, splits = yield from self.grown(replies)
+            members, values = yield from self.grown(replies)
             rate = self.plan.learning_rate
-            move = ScoreMove(values, float(rate(t) if callable(rate) else rate), splits)
+            step = float(rate(t) if callable(rate) else rate)
+            self.moves.append(ScoreMove(values, step, self.splits))
             self.fitted.members.append(members)
-            self.fitted.steps.append(move.step)
-        follows = self.loss, move
-        losses = yield from self.summed(Question(loss_of_block, follows, False, follows))
+            self.fitted.steps.append(step)
+        losses = yield from self.summed(Question(loss_of_block, (self.loss,), self.loss))
         if report:
             report(float(losses[0] / self.targets.weight))
 
@@ -763,15 +869,16 @@ class BlockBoosting:
             self.path.append(float(score.total(self.n_blocks)[0] / self.held_weight))
         return value
 
-    def started(self, move: ScoreMove | None) -> Questions:
+    def started(self) -> Questions:
         """The start of a round: the sums of the roots, and the risk.
 
         The units of the integers are those of the round before, if they fit: the roots are then
         counted in the pass that finds the targets, and otherwise in one more.
         """
         columns, targets, expected = self.columns, self.targets, self.units
-        roots, follows = [ROOT] * self.fitted.n_scores, (self.loss, move)
-        question = Question(start_round, (*follows, expected, roots), follows=follows)
+        roots, loss_of_fit = [ROOT] * self.fitted.n_scores, self.loss
+        self.splits = [[] for _ in roots]
+        question = Question(start_round, (loss_of_fit, expected, roots), loss_of_fit)
         found = yield from self.asked(question)
         loss, *sizes = found.sizes.total(self.n_blocks)
         exact = [self.exponent(size) for size in sizes]
@@ -784,7 +891,8 @@ class BlockBoosting:
                 weight = 0 if whole else self.exponent(targets.weight)
             bins = columns.most_bins, columns.any_missing
             self.units = GridUnits(tuple(exact), weight, whole, *bins)
-            replies = yield from self.asked(Question(grow_on_block, (self.units, roots)))
+            args = loss_of_fit, self.units, roots, self.splits
+            replies = yield from self.asked(Question(grow_on_block, args))
         self.sizes = sizes
         return replies.parts, float(loss / targets.weight)
 
@@ -795,7 +903,7 @@ class BlockBoosting:
         return int(np.clip(self.bits - np.frexp(size)[1], -1000, 1000))
 
     def grown(self, replies: list[Any]) -> Questions:
-        """The trees of a round: fitted members, the values of the nodes of the blocks, splits."""
+        """The trees of a round: fitted members, and the values of the nodes of the blocks."""
         units, weight = self.units, self.targets.weight
         assert units is not None  # see `started`
         seeds = [int(self.rng.randint(np.iinfo(np.int32).max)) for _ in replies]
@@ -814,17 +922,16 @@ class BlockBoosting:
         waiting = [growth.requests() for growth in growths]
         for generator in waiting:
             next(generator)  # the root, which has been counted
-        splits: list[list[Split]] = [[] for _ in growths]
         requests = _answered(waiting, replies)
         while any(request is not None for request in requests):
-            self._note(requests, splits)
-            found = yield from self.asked(Question(grow_on_block, (units, requests)))
+            self._note(requests)
+            args = self.loss, units, requests, self.splits
+            found = yield from self.asked(Question(grow_on_block, args))
             requests = _answered(waiting, found.parts)
-        last = [growth.request() for growth in growths]
-        self._note(last, splits)
+        self._note([growth.request() for growth in growths])
         sizes = [len(growth.left) for growth in growths]
-        question = Question(leaf_tables, (units, last, sizes, self.leaf_loss))
-        found = yield from self.asked(question)
+        args = self.loss, self.splits, sizes, self.leaf_loss is not None
+        found = yield from self.asked(Question(leaf_tables, args))
         tables = [of_blocks.total(self.n_blocks) for of_blocks in found.parts]
         leaf_steps = [None] * len(tables)
         if self.leaf_loss is not None:
@@ -843,12 +950,12 @@ class BlockBoosting:
             values.append(tree.value[:, 0].take(number))
         # One bit is left for sums that are larger in the next round.
         self.units = units._replace(targets=tuple(self.exponent(size) - 1 for size in self.sizes))
-        return members, values, splits
+        return members, values
 
-    def _note(self, requests: Sequence[TreeRequest | None], splits: list[list[Split]]) -> None:
-        """Add the splits of the requests to those of their trees, if rows are held out."""
-        for own, request in zip(splits, requests):
-            if self.held_weight and request is not None:
+    def _note(self, requests: Sequence[TreeRequest | None]) -> None:
+        """Add the splits of the requests to those of their trees."""
+        for own, request in zip(self.splits, requests):
+            if request is not None:
                 own += request.splits
 
     def steps(self, sums: list[np.ndarray]) -> Questions:
@@ -866,7 +973,7 @@ class BlockBoosting:
 
         def summed(function, moves: np.ndarray) -> Questions:
             parts = np.split(np.where(asked, moves, 0.0), ends)
-            total = yield from self.summed(Question(function, (loss, parts), changes=False))
+            total = yield from self.summed(Question(function, (loss, self.splits, parts)))
             return np.where(asked, total / self.targets.weight, 0.0)
 
         falls = yield from summed(falls_of_block, steps_to_try(loss, found, rate))
@@ -893,7 +1000,10 @@ class BlockBoosting:
 
 
 class FitsInLockstep:
-    """Fits to the rows of one table, with one pass over the blocks for what all ask next."""
+    """Fits to the rows of one table, with one pass over the blocks for what all ask next.
+
+    With `by_fold`, fit k holds out the rows of fold k.
+    """
 
     def __init__(
         self,
@@ -901,29 +1011,38 @@ class FitsInLockstep:
         data: Blocks,
         n_rounds: int,
         report: Callable[[float], None] | None = None,
+        by_fold: bool = False,
     ) -> None:
         self.fits, self.data = fits, data
         starts = [fit.fitted.init for fit in fits]
         starts = [0.0 if isinstance(start, str) else start for start in starts]
-        self.states = data.map(first_states, starts, fits[0].fitted.n_scores)
+        self.folds = [k if by_fold else None for k in range(len(fits))]
+        self.states = data.map(first_states, self.folds, starts, fits[0].fitted.n_scores)
         self.waiting = [fit.rounds(n_rounds, report) for fit in fits]
         self.questions: list[Question | None] = [next(each) for each in self.waiting]
+        self._send_moves()
+
+    def _send_moves(self) -> None:
+        """Keep the moves so far where the blocks are, in the place of those that are there."""
+        self.n_sent = [len(fit.moves) for fit in self.fits]
+        self.earlier = self.data.repeated([list(fit.moves) for fit in self.fits])
 
     def run(self, goes_on: Callable[[BlockBoosting], bool] = lambda fit: True) -> None:
         """Answer the fits that are to go on, until there are none."""
         while True:
-            pairs = zip(self.fits, self.questions)
-            asked = [question if goes_on(fit) else None for fit, question in pairs]
-            given = [question for question in asked if question is not None]
-            if not given:
+            asked: list[AskedOfFit | None] = [None] * len(self.fits)
+            if any(len(fit.moves) - n >= LATEST for fit, n in zip(self.fits, self.n_sent)):
+                self._send_moves()
+            for k, (fit, question) in enumerate(zip(self.fits, self.questions)):
+                if question is not None and goes_on(fit):
+                    latest = fit.moves[self.n_sent[k] :]
+                    asked[k] = AskedOfFit(question, self.folds[k], latest)
+            if asked.count(None) == len(asked):
                 return
-            if any(question.changes for question in given):
-                self.states, found = self.states.step(answers_of_block, self.data, asked)
-            else:
-                found = self.states.sum(sums_of_block, self.data, asked)
+            found = self.data.sum(answers_of_block, self.states, self.earlier, asked)
             next_ones = _answered(self.waiting, found.parts)
-            for k, question in enumerate(asked):
-                if question is not None:
+            for k, one in enumerate(asked):
+                if one is not None:
                     self.questions[k] = next_ones[k]
 
 
@@ -959,7 +1078,7 @@ class BlockFolds:
 
     def __init__(self, fits: Sequence[BlockBoosting], data: Blocks, most: int) -> None:
         self.fits, self.n_rounds = fits, 0
-        self.lockstep = FitsInLockstep(fits, data, most)
+        self.lockstep = FitsInLockstep(fits, data, most, by_fold=True)
         weights = np.array([fit.held_weight for fit in fits])
         self.shares = weights / weights.sum()
 
