@@ -231,12 +231,9 @@ class NadarayaWatsonRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
     query of a tree and a sum over the neighbours found, as many points at a time as scikit-learn's
     `working_memory` has room for.
 
-    For one feature it costs O(log n) with these kernels, however large the bandwidth: they are
-    polynomials, and their sums follow from moments of the sorted rows in cells of about one
-    bandwidth, with rounding errors of about 1e-14 of the sums. Windows of at most 64 rows, and
-    those with most of their weight at the edge, where errors would be relatively larger, are summed
-    row by row. The Gaussian kernel does the same from 3,000 rows, by a power series in cells of
-    half a bandwidth. Averages that are tiny in comparison with y are summed row by row.
+    For one feature it costs O(log n) with these kernels, however large the bandwidth, by moments of
+    the sorted rows, with rounding errors of about 1e-14 of the sums. The Gaussian kernel does the
+    same from 3,000 rows. See :ref:`costs-of-smoothers` in the user guide.
 
     %(references_Dombry)s
 

@@ -360,12 +360,9 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, ReadsOnce, B
 
     Notes
     -----
-    Spline learners (`SmoothingSplineRegressor` with `df` or a number as `penalty`): O(n log n) to
-    sort, O(n) for moments and O(K^3) for K basis functions, or O(n^2 K) for fewer rows than
-    functions; each time costs O(min(n, K)). With `variant="random_feature"` every feature has up to
-    202 functions of its own, and 2 K^2 numbers are held during the fit, or some 3 n K for fewer
-    rows than functions; fewer `max_knots` of the learner save most of both for many features.
-    Other learners: O(n^3) once, O(n^2) for each time.
+    A fit costs O(n log n + K^3) with splines of K functions in all, O(n^2 K) for fewer rows than
+    functions, and O(n^3) with other learners; each time costs O(min(n, K)), or O(n^2). See
+    :ref:`costs-of-linear-boosting` in the user guide, also for Dask collections.
 
     Criteria count rows that are equal in all features as one observation, their weighted mean
     (where the learner supports weights). Integer weights are then equivalent to repeating rows, and
@@ -376,29 +373,19 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, ReadsOnce, B
     round by round [Dombry and Esstafa, eq. (19)]; times, criteria, degrees of freedom and
     eigenvalues are then those of its expectation [Dombry and Esstafa, eq. (21)].
 
-    With `variant="best_feature"` the model is not linear in y. A round reads the moments of the
-    residuals with the K basis functions of all features and costs O(K K_1), with K_1 those of one
-    feature; their Gram matrix is a sum over the rows, and those of the folds of `time="cv"` are
-    found by subtraction, with the knots of all rows. Degrees of freedom are the trace of the
-    operator, given the features chosen, as in mboost [Bühlmann and Hothorn 2007]: they do not count
-    the choice itself. They cost O(K_a^2 K_1) for a round, with K_a functions of the features
-    chosen; `time="cv"` does not need them.
+    With `variant="best_feature"` the model is not linear in y. Degrees of freedom are the trace of
+    the operator, given the features chosen, as in mboost [Bühlmann and Hothorn 2007]: they do not
+    count the choice itself.
 
-    Dask collections are read twice: for the knots and the mean of y, and for sums, of which a chunk
-    sends K^2 + O(K) numbers, times the number of folds with `time="cv"`. The learner must be a
-    spline, with `subsample` = 1, a constant as `init` and no `"loo"`; `"random_feature"` needs
-    `learning_rate` = 0. `"cv"` needs `variant="best_feature"` and an integer number of folds: rows
-    are drawn into folds by a hash of their numbers. The model is that of all rows in memory with
-    the same knots (:class:`SmoothingSplineRegressor` tells when they are the same), but the
-    criteria count equal rows as one only for a single feature of at most 4000 distinct values.
-    `bias_variance` needs rows in memory.
+    Dask collections need a spline as learner, `subsample` = 1, a constant as `init` and not "loo";
+    `"random_feature"` needs `learning_rate` = 0, and `"cv"` `variant="best_feature"` and an integer
+    number of folds. `bias_variance` needs rows in memory.
 
     With an estimator as `init`, predictions are `init_.predict(X)` plus those of boosting from zero
-    to its residuals, and `time="cv"` fits it in every fold. If it is linear in y, with matrix S_0,
-    the operator is I - exp(-t S) (I - S_0), and degrees of freedom, `"gcv"`, `"loo"`, `"aicc"`,
-    `"bic"` and `bias_variance` are those of both fits together; they cost O(n^3) and are available
-    up to 5,000 rows. For other estimators they raise an error, and so do `"gmdl"`, `intercept_` and
-    `predict_terms` for all.
+    to its residuals, and `time="cv"` fits it in every fold. If it is linear in y, degrees of
+    freedom, `"gcv"`, `"loo"`, `"aicc"`, `"bic"` and `bias_variance` are those of both fits
+    together, at a cost of O(n^3) and for up to 5,000 rows. For other estimators they raise an
+    error, and so do `"gmdl"`, `intercept_` and `predict_terms` for all.
 
     %(references_Dombry)s
 

@@ -759,18 +759,10 @@ class SmoothingSplineRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
     Of knots that are closer than 1e-6 of the range one is kept; than 1e-4, 1e-3 and 5e-3 for
     `order` 3, 4 and 5.
 
-    With K knots in total, the cost is O(n log n) to sort, O(n p^2) for products of B-splines, and
-    O(K^3) for one decomposition. For fewer rows than knots it is O(n^2 K) for a decomposition of
-    an n x n matrix, unless a penalty is so small that this would lose digits. A second one is
-    needed only if `"gcv"` moves the penalty by a factor of more than 10,000.
-
-    Dask collections are read twice: for the knots and the mean of y, and for the products of
-    B-splines, of which a chunk sends K^2 numbers. With the same knots the model is that of all rows
-    in memory up to rounding. The knots are the same, whatever the number of rows, for a feature of
-    at most 4000 distinct values, and where no chunk has more than 32,768 rows and all together
-    have at most 131,072; otherwise they are quantiles of the distinct values in a sample of the
-    rows. With ``penalty="gcv"`` equal rows count as one observation only where there is a single
-    feature of at most 4000 distinct values; otherwise each row counts as one.
+    With K knots in total, a fit costs O(n log n + n p^2 + K^3), or O(n^2 K) for fewer rows than
+    knots. Dask collections are read twice. The model is that of all rows in memory up to rounding
+    if the knots are the same, as for features of at most 4000 distinct values. See
+    :ref:`costs-of-smoothers` in the user guide, also for ``penalty="gcv"``.
 
     %(references_Dombry)s
 

@@ -116,14 +116,10 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
 
     Notes
     -----
-    With the mean m = exp(u) and a variance proportional to m^p (p = 1 for Poisson, 2 for gamma, the
-    power for Tweedie), the working residuals are ``(y - m) / m`` and the weights m^(2 - p), the
-    expected second derivatives, as in Fisher's scoring [McCullagh and Nelder 1989].
-    The absolute and the quantile loss and Huber's have no useful second derivative; there the
-    weights are the curvatures of the parabola that touches the loss at the score and lies above it,
-    such as ``1 / abs(y - u)`` [Hunter and Lange 2000]. Rows at the kink have the curvature of those
-    a tenth of a mean loss away. A share of the step that does not raise the loss is taken where a
-    step went far.
+    Steps are those of Newton, with expected second derivatives for counts and amounts, as in
+    Fisher's scoring [McCullagh and Nelder 1989], and for the absolute and the quantile loss and
+    Huber's with those of a parabola above the loss [Hunter and Lange 2000]: see
+    :ref:`second-derivatives-of-losses` in the user guide.
 
     The number of events in a row of exposure e has the mean ``e * exp(u)``: with ``loss="poisson"``
     ``fit(X, events, offset=np.log(e))`` has the likelihood of ``fit(X, events / e,
@@ -593,15 +589,9 @@ class L2BoostingRegressor(AdditiveBoostingRegressor):
     ``8 (3 k + 1) (p B)^2`` bytes with k folds, at most scikit-learn's `working_memory`. The user
     guide has all costs, and those with Dask collections: :ref:`additive-costs`.
 
-    *Missing values.* A threshold separates the values that are present, and adds nothing to missing
-    ones. A cut of its own separates these from the others.
-
-    *Pairs* are found and boosted on the residuals of the single features, with at most 64 bins of
-    each and a number of steps for which held-out rows decide; then the functions of single features
-    are fitted again to what the pairs leave. The paths and the stumps are those of that second fit.
-
-    The bins are those of all rows, also for the folds. With given thresholds, `cv_results_` is what
-    refits on each training fold would give.
+    The user guide describes missing values and categories (:ref:`missing-values-of-stumps`) and
+    pairs (:ref:`pairs-of-stumps`). The bins are those of all rows, also for the folds. With given
+    thresholds, `cv_results_` is what refits on each training fold would give.
 
     Rows of weight 0 are left out: the splits of `cv` refer to all rows, while an integer `cv`
     splits the rows of positive weight. Integer weights are equivalent to repeating rows, except for
@@ -611,7 +601,8 @@ class L2BoostingRegressor(AdditiveBoostingRegressor):
     it is also forward stagewise additive modelling with the squared loss and regression
     stumps [DS-GA 1003, lecture 8], and L2-boosting [Bühlmann and Yu 2003]. A smoothing round is the
     kernel of the statistic of Anderson and Darling (1952) in the ranks of a feature. The best set
-    of categories is among those with the lowest means [Fisher 1958].
+    of categories is among those with the lowest means [Fisher 1958], and pairs are found as in
+    [Lou et al. 2013].
 
     %(references_Bach)s
 

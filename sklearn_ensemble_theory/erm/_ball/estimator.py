@@ -192,36 +192,20 @@ class BallConstrainedClassifier(ClassifierMixin, ReadsOnce, BaseEstimator):
     -----
     *The intercept.* The theorems need a bounded set. For every beta in the ball some best b is in
     [-B, B], where B is lambda C plus 1 (hinge), plus the absolute log-odds of the classes
-    (logistic) or plus half of them (exponential). The set is the product of the ball and this
-    interval: R² = lambda² + B², rows get a last entry of 1, and the Rademacher complexity gets
-    B / sqrt(n) more.
-
-    *The bound of [Shah, theorem 26].* L is the Lipschitz constant of phi on [-r, r], r = lambda C +
-    B, times the weighted mean of the norms of the rows; in [Shah, theorem 27] times their root mean
-    square. For the exponential loss it grows like exp(r). `dual_gap_` is computed from the mean of
-    the dual variables of all steps with "gd", and from those of the mean coefficients with "sgd".
-
-    *Kernels.* By the representer theorem the minimum over the ball of the space is attained by a
-    sum of the functions k(x_i, .) [Shah, §3.5]. With K = ZZ' the matrix of the kernel, the norm of
-    such a sum is |Z'alpha|, so that the fit is the linear one to the n rows of Z, with the same
-    bounds and the same gap. Z is found by the Cholesky decomposition with pivots, in O(n r²) for a
-    matrix of rank r up to rounding errors and with about 3 n² numbers of memory; only r of the
-    alpha are not 0, and a prediction costs r values of the kernel. A matrix with larger errors than
-    those of rounding is decomposed by its eigenvalues, in O(n³).
+    (logistic) or plus half of them (exponential): see :ref:`intercept-of-the-ball`.
 
     *Weights.* Integer weights are equivalent to repeating rows (in distribution with "sgd"), except
     in `error_bound`, which counts the rows.
 
-    *Cost.* A step of "gd" costs O(n p), or the number of non-zero entries, plus O(p log p) for the
-    projection onto the l1 ball; a step of "sgd" costs O(p), or O(p log p). A Newton step costs
-    O(n k² + k³) for k features at a time: the active ones and those that enter, or all of them for
-    the l2 norm. Predicting costs O(p) for each row and each problem.
+    *Cost.* A step of "gd" costs O(n p), one of "sgd" O(p), a Newton step O(n k² + k³) for k
+    features at a time, and a prediction O(p) for each problem. A kernel costs O(n r²) for a matrix
+    of rank r, and about 3 n² numbers of memory.
 
     *Dask collections* are possible with "auto", the logistic or the exponential loss, and at most
-    1500 features. Newton's method then reads the rows once at the start, and once for each point
-    that it tries, for all problems at a time: `n_iter_` + 2 times, and more where it shortens
-    steps. A chunk computes all p² second derivatives, in O(n p²), and sends them for each problem.
-    The minimum is the one in memory; the steps differ.
+    1500 features. The minimum is the one in memory; the steps differ.
+
+    The constants of the theorems, kernels and all costs are in the user guide:
+    :ref:`guarantees-of-the-ball`, :ref:`kernels-in-the-ball`, :ref:`costs-of-the-ball`.
 
     %(references_Shah)s
 
