@@ -113,29 +113,21 @@ BAGGING = AVERAGES | {
     "bagging_parameters": """
         max_samples : int, float, "stable", StableSamples, callable or None, default=None
             %(max_samples)s
-
         max_features : int or float, default=1.0
             Number of features drawn for each member: an int is the number itself, a float a
             fraction of all features (at least one is drawn).
-
         bootstrap : bool, str, MovingBlock or Bernoulli, default=True
             %(bootstrap)s
-
         bootstrap_features : bool, default=False
             Whether features are drawn with replacement.
-
         oob_score : bool or callable, default=False
             %(oob_score)s
-
         warm_start : bool, default=False
             %(warm_start)s
-
         n_jobs : int, default=None
             Number of members fitted in parallel. The model does not depend on it.
-
         random_state : int, RandomState instance or None, default=None
             %(members_random_state)s
-
         verbose : int, default=0
             %(verbose)s
         """,
@@ -156,14 +148,11 @@ BAGGING = AVERAGES | {
         max_depth : int, default=None
             Maximum depth of a tree; with `None` it is grown until its leaves are pure or smaller
             than `min_samples_split`.
-
         min_samples_split : int or float, default=2
             Minimum number of rows in a node that is split; a float is a fraction of all training
             rows.
-
         min_samples_leaf : int or float, default=1
             Minimum number of rows in a leaf; a float is a fraction of all training rows.
-
         min_weight_fraction_leaf : float, default=0.0
             Minimum weight of a leaf, as a fraction of a tree's total weight.
         """,
@@ -181,30 +170,24 @@ BAGGING = AVERAGES | {
         max_leaf_nodes : int, default=None
             Maximum number of leaves of a tree, which is then grown best first; `None` means no
             limit.
-
         min_impurity_decrease : float, default=0.0
             Minimum decrease of the impurity by a split.
         """,
     "forest_run": """
         oob_score : bool or callable, default=False
             %(oob_score)s
-
         n_jobs : int, default=None
             Number of threads that fit trees. The model does not depend on it.
-
         random_state : int, RandomState instance or None, default=None
             Seed of the draws of rows and of features.
-
         verbose : int, default=0
             %(verbose)s
-
         warm_start : bool, default=False
             %(warm_start)s
         """,
     "ccp_alpha": """
         ccp_alpha : float, default=0.0
             Complexity parameter of minimal cost-complexity pruning.
-
         max_samples : int, float, "stable", StableSamples, callable or None, default=None
             %(max_samples_of_forests)s
         """,
@@ -215,7 +198,6 @@ BAGGING = AVERAGES | {
             the bins of a node. `None` is scikit-learn's exact trees. "auto" is exact trees up to
             10,000 rows (for the absolute error up to 1,000), and 2047 bins above if X is dense and
             y has one output. A value of X takes four bytes as bins.
-
         categorical_features : array-like, "from_dtype", Categories or None, default="from_dtype"
             Which features are categorical: a mask, their indices, or their names. "from_dtype"
             takes the columns of a data frame with the dtype category (pandas) or Categorical or
@@ -225,7 +207,6 @@ BAGGING = AVERAGES | {
             :class:`~sklearn_ensemble_theory.trees.Categories` and
             :class:`~sklearn_ensemble_theory.trees.BinnedTreeRegressor`; for its parameter
             `cat_smooth`, use it as the `estimator` of bagging.
-
         interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
             Which features may interact: all features that are cut on a path of a tree are from one
             of these groups of indices or names; those in no group form one together. The features
@@ -315,16 +296,12 @@ BAGGING = AVERAGES | {
     "members": """
         estimator_ : estimator
             The base learner that the members are clones of.
-
         estimators_ : list of estimators
             The fitted members.
-
         estimators_features_ : list of ndarray
             Indices of the columns of X to which each member was fitted.
-
         estimators_samples_ : list of ndarray
             Indices of the rows drawn for each member, repeated as often as drawn.
-
         ensemble_ : Ensemble
             What the functions of `sklearn_ensemble_theory.inspection` read of the ensemble.
         """,
@@ -335,7 +312,6 @@ BAGGING = AVERAGES | {
     "oob_attributes": """
         oob_score_ : float
             Out-of-bag score, on the rows that were not drawn for at least one member.
-
         oob_scores_ : ndarray of shape (n_estimators,)
             Out-of-bag score of the first 1, 2, ... members; NaN if it is not defined.
         """,
@@ -350,7 +326,6 @@ BAGGING = AVERAGES | {
     "forest_classes": """
         classes_ : ndarray of shape (n_classes,) or list of such arrays
             The labels, sorted; a list of those of each output if y has several.
-
         n_classes_ : int or list of int
             Number of classes.
         """,

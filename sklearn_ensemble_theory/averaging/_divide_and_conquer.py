@@ -116,25 +116,20 @@ BLOCKS_TEXTS = {
             Whether rows are assigned to blocks at random; otherwise blocks are consecutive rows.
             The chunks of Dask collections are blocks as they are, and their rows should be a random
             sample.
-
         stratify : bool or "auto", default="auto"
             Whether the values of y are spread evenly over the blocks; "auto" does so for classes,
             but not for the chunks of Dask collections.
-
         n_jobs : int, default=None
             Number of blocks fitted in parallel. The model does not depend on it.
-
         random_state : int, RandomState instance or None, default=None
             Seed of the blocks and of the members' own randomness.
         """,
     "attributes": """
         n_blocks_ : int
             Number of blocks.
-
         blocks_ : ndarray of shape (n_samples,)
             Block of every training row; -1 for rows of weight 0. Not set by a fit of Dask
             collections.
-
         block_weights_ : ndarray of shape (n_blocks_,)
             Weights of the members, of sum 1.
         """,

@@ -107,7 +107,6 @@ NEIGHBORS_TEXTS = {
         ----------
         n_neighbors : int, default=1
             Number k of neighbours that each bagged fit averages.
-
         max_samples : int, float, "rate", "loo" or array-like, default="rate"
             Number s of rows that are drawn for each bagged fit.
 
@@ -123,32 +122,25 @@ NEIGHBORS_TEXTS = {
 
             With `bootstrap="bernoulli"` a float is the probability q of each row, and the other
             values give q = s / n_samples.
-
         bootstrap : bool, "bernoulli" or Bernoulli, default=False
             How rows are drawn: False, without replacement [Bach, §10.1.2]; True, s draws with
             replacement, where a row drawn c times counts as c neighbours; "bernoulli", each row
             independently with probability q [Ghoshdastidar, theorem En.2]. A draw of no rows, of
             probability (1-q)^n, is repeated; :class:`~sklearn_ensemble_theory.averaging.Bernoulli`
             has other rules in its parameter `empty`.
-
         algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
             How neighbours are found: by a ball tree, a k-d tree, or the distances to all rows.
             `"auto"` chooses by the metric and the rows.
-
         leaf_size : int, default=30
             Leaf size of the trees.
-
         p : float, default=2
             Power of the Minkowski metric.
-
         metric : str or callable, default="minkowski"
             Any metric of :class:`sklearn.neighbors.NearestNeighbors`. With "precomputed", X
             contains distances to the training rows, as a dense array or as the sparse graph of a
             :class:`sklearn.neighbors.KNeighborsTransformer` with enough neighbours.
-
         metric_params : dict, default=None
             Additional keyword arguments of the metric.
-
         n_jobs : int, default=None
             Number of threads of the neighbour query. The predictions do not depend on it.
         """,
@@ -161,23 +153,18 @@ NEIGHBORS_TEXTS = {
     "attributes": """
         max_samples_ : int or float
             The number of rows drawn, s; the probability q with `bootstrap="bernoulli"`.
-
         weights_ : ndarray of shape (n_ranks,)
             Weight of the i-th nearest training row, never increasing with i.
-
         mean_weight_ : float
             Weight of the overall mean, of y or of the class indicators: one minus the sum of
             `weights_`.
-
         cv_results_ : dict of arrays
             With "loo" or a list: "max_samples", the sizes compared, ascending, and "mean_score",
             the leave-one-out error of each, summed over the outputs: the mean squared error, or for
             classes the Brier score, the mean of sum_c (p_c - 1{y = c})^2.
-
         n_samples_fit_ : int
             Number of training rows, without those of weight 0 (with them for precomputed
             distances).
-
         %(names_in_fit)s
         """,
     "raises": """

@@ -74,7 +74,6 @@ TEXTS = {
     "names_of_members": """
         n_features_in_ : int
             Number of features seen at `fit`, if the first member has this attribute.
-
         feature_names_in_ : ndarray of shape (n_features_in_,)
             Names of the features, if a member has this attribute.
         """,

@@ -149,33 +149,25 @@ STACKING_TEXTS = {
     "attributes": """
         estimators_ : list of estimators
             The members fitted to all rows.
-
         named_estimators_ : :class:`~sklearn.utils.Bunch`
             The fitted members by name.
-
         stack_method_ : list of str
             The method of each member whose results are combined.
-
         final_estimator_ : estimator
             The fitted final estimator, also if it finds weights.
-
         estimator_weights_ : ndarray of shape (n_members,) or (n_outputs, n_members)
             The learned weights; all can be 0 with `"nnls"`, `"l1"` and `"l2"`.
-
         cv_results_ : dict of lists and arrays
             What the weights are learned from, a table that pandas reads: `name`, `weight`,
             `mean_score` (the mean loss of the held-out rows, or the mean of the metric over the
             splits), `standard_error`, and `split0_score`, ...; with several outputs also `output`.
             Only with weights.
-
         kkt_violation_ : float
             Bound on the distance of the risk of the weights to the minimum; see
             :class:`~sklearn_ensemble_theory.combining.WeightedMean`.
-
         held_out_ : object
             With `held_out="cv"`, the held-out predictions of the stack: arrays `y`, `predictions`,
             `rows` and `groups`.
-
         %(names_of_members)s
         """,
     "notes": """
@@ -197,7 +189,6 @@ STACKING_TEXTS = {
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
-
         **predict_params : dict
             Further arguments of the `predict` of the final estimator, routed if metadata routing is
             enabled; none with learned weights.
@@ -267,17 +258,13 @@ class BaseStacking(TransformerMixin, NamedMembers):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows, as the members accept them.
-
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets or labels; several outputs, or indicators of several labels, if the members
             accept them.
-
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows, in the fits of the members (routed if metadata routing
             is enabled) and in the combination. Rows of weight 0 are left out.
-
         %(groups)s
-
         **fit_params : dict
             Routed to the `fit` of the members and the splitter if metadata routing is enabled.
 
@@ -537,14 +524,11 @@ class BaseStacking(TransformerMixin, NamedMembers):
         ----------
         X, y : None
             Not used: the bound is by the held-out rows of the fit.
-
         delta : float, default=0.05
             Probability of failure, in (0, 1).
-
         method : {"oracle"}, default="oracle"
             :func:`~sklearn_ensemble_theory.bounds.cross_validation_oracle_bound`, for one split
             [Shah, theorem 6].
-
         loss_bound : float, default=None
             A number that the loss of no member exceeds. `None` is the largest possible loss if
             there is one (2 for the squared error of probabilities, 36 for the log-loss, whose
@@ -649,7 +633,6 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
     ----------
     classes_ : ndarray of shape (n_classes,), or list of them for several outputs
         The labels, sorted.
-
     %(attributes)s
 
     See Also

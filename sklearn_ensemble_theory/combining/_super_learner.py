@@ -858,10 +858,8 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features), default=None
             New rows, independent of the fit. `None` takes the held-out rows of the fit.
-
         y : array-like of shape (n_samples,), default=None
             Their labels.
-
         delta : float, default=0.05
             Probability of failure, in (0, 1).
 

@@ -115,11 +115,9 @@ VOTING_TEXTS = {
     "attributes": """
         named_estimators_ : :class:`~sklearn.utils.Bunch`
             The fitted members by name.
-
         held_out_ : object
             With `held_out`, the predictions of each member for held-out rows: arrays `y`, `rows`
             and `groups`, and a list `predictions`.
-
         %(names_of_members)s
         """,
     "cost_of_votes": """
@@ -194,16 +192,12 @@ class BaseVoting(TransformerMixin, NamedMembers):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows, as the members accept them.
-
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Labels in one column, or targets; several outputs where the members accept them.
-
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows, given to the `fit` of every member, or routed where
             metadata routing is enabled. Rows of weight 0 are left out.
-
         %(groups)s
-
         **fit_params : dict
             Routed to the `fit` of the members if metadata routing is enabled.
 
@@ -370,10 +364,8 @@ class BaseVoting(TransformerMixin, NamedMembers):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows.
-
         y : array-like of shape (n_samples,), default=None
             Targets.
-
         **fit_params : dict
             Further arguments of `fit`.
 
@@ -462,20 +454,15 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     estimators_ : list of classifiers
         The fitted members that are not dropped. Their classes are the positions 0, 1, ... in
         `classes_`, with `held_out="prefit"` the labels.
-
     le_ : :class:`~sklearn.preprocessing.LabelEncoder`
         The map from labels to positions in `classes_`.
-
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
-
     weights_ : ndarray of shape (n_classifiers,)
         With `weights="tandem"` the weights of the members that are not dropped, of sum 1.
-
     dual_gap_ : float
         With `weights="tandem"`: the mean tandem loss plus c KL(weights || uniform), which the
         weights minimise, exceeds its minimum by at most that.
-
     %(attributes)s
 
     See Also
@@ -738,18 +725,14 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows; for a bound on the error on new rows, ones that the members were not fitted to.
-
         y : array-like of shape (n_samples,)
             Labels.
-
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, for `method="markov"`.
-
         delta : float, default=None
             `None` bounds the error on the given rows. A number in (0, 1) bounds the probability
             of an error on a new row, with probability 1 - delta over the given rows, which must be
             independent of the fit of the members.
-
         method : str, default="markov"
             What the bound is computed from:
 
@@ -759,7 +742,6 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
             - `"vc"`: the error of the vote on the training rows, independent draws without weights,
               plus :func:`~sklearn_ensemble_theory.bounds.voting_generalization_bound`. For two
               classes and `voting="hard"`.
-
         vc_dimensions : int or array-like of shape (n_classifiers,), default=None
             For `method="vc"`: VC dimensions of the classes of functions of the members that are not
             dropped; one number if they are equal. That of linear classifiers is n_features + 1.
@@ -860,7 +842,6 @@ class VotingRegressor(RegressorMixin, BaseVoting):
     ----------
     estimators_ : list of regressors
         The fitted members that are not dropped.
-
     %(attributes)s
 
     See Also

@@ -123,13 +123,10 @@ TEXTS = SET_TEXTS | {
     "interval_parameters": """
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
-
         coverage : float, default=0.9
             The probability aimed at, on average over the rows.
-
         method : {"conformal"}, default="conformal"
             How the interval is computed.
-
         side : {"both", "lower", "upper"}, default="both"
             Which ends there are; the other one is infinite. A single end has residuals with their
             sign.
@@ -155,10 +152,8 @@ TEXTS = SET_TEXTS | {
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to classify.
-
         coverage : float, default=0.9
             The probability aimed at, on average over the rows.
-
         %(set_method)s
 
         %(sets)s

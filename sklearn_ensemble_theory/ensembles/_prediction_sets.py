@@ -266,27 +266,21 @@ SET_TEXTS = {
             - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
               smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
               2021].
-
         per_class : bool, default=False
             Whether each class is compared with the held-out rows of this class only, so that the
             coverage is that of each class. A class of too few rows, (n_c + 1) `coverage` > n_c, is
             in all sets.
-
         randomized : bool, default=False
             Whether U is drawn, and ties are broken at random, so that the coverage is not larger
             than asked for either; sets may then be empty. Otherwise sets of "aps" and "raps" have
             at least one class: they are compared with the mean over U of the held-out rows, and U
             is 0 at x, which covers more often.
-
         penalty : float, default=0.05
             Of "raps", at least 0.
-
         k_reg : int, default=1
             Of "raps", at least 0: the number of classes without a penalty.
-
         random_state : int, RandomState instance or None, default=None
             Seed of the numbers drawn with ``randomized=True``; of a Dask collection for each chunk.
-
         empty : bool, default=True
             Whether sets may be empty. With False an empty set gets the likeliest class, by the mean
             probabilities of the models that are asked; the sets then cover at least as often.
