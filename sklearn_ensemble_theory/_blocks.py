@@ -566,6 +566,9 @@ def _chunks_beside(
 
 # --- predictions for Dask collections: lazy, chunk by chunk ---------------------------------------
 
+# Arguments that may have a value for each row.
+OF_ROWS = ("offset", "by")
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -594,20 +597,19 @@ def by_chunks(method: Method) -> Method:
     is predicted some rows at a time. For other X the method is called as it is.
     """
     names = list(signature(method).parameters)[2:]  # without self and X
-    place = names.index("offset") if "offset" in names else len(names)
+    place = min(names.index(name) if name in names else len(names) for name in OF_ROWS)
 
     @wraps(method)
     def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if len(args) > place:  # by name, as rows that are predicted apart have offsets of their own
             args, kwargs = args[:place], dict(zip(names[place:], args[place:]), **kwargs)
-        offset = kwargs.get("offset")
+        offset, by = kwargs.get("offset"), kwargs.get("by")
         if hasattr(type(X), "__dask_graph__") and is_collection(X):
-            if offset is not None and not isinstance(offset, Real):
-                raise ValueError(
-                    "offset is of rows in memory, and X is a Dask collection; predict chunk by "
-                    "chunk, each with its offset."
-                )
+            refuse_values_of_rows("offset", offset is not None and not isinstance(offset, Real))
+            refuse_values_of_rows("by", isinstance(by, tuple))
             return _lazily(method, self, X, args, kwargs)
+        if isinstance(by, tuple):  # with a value for each row
+            return method(self, X, *args, **kwargs)
         if issparse(X) and X.ndim == 2 and fitted_encoder(self) is not None:
             rows = max(MOST_DENSE_VALUES // max(X.shape[1], 1), 1)
             if X.shape[0] > rows:  # so many can be dense
@@ -625,23 +627,57 @@ def by_chunks(method: Method) -> Method:
     return cast(Method, predict)
 
 
+def refuse_values_of_rows(name: str, has_values: bool) -> None:
+    """A ValueError where an argument has a value for each row, and X is a Dask collection."""
+    if has_values:
+        raise ValueError(
+            f"{name} is of rows in memory, and X is a Dask collection; predict chunk by chunk, "
+            f"each with its {name}."
+        )
+
+
 def _lazily(
     method: Callable[..., Any], model: Estimator, X: Any, args: tuple, kwargs: dict[str, Any]
 ) -> Any:
+    """The result for all chunks; a list of them where the method returns one of several outputs."""
     from dask import delayed
 
-    is_array = hasattr(X, "numblocks")
-    # Of the result: its dtype, and its columns.
-    like = np.asarray(method(model, _example(model, X), *args, **kwargs))[:0]
-    call = _Prediction(method, args, kwargs, like)
-    if not is_array:
-        return X.map_partitions(call, delayed(model, traverse=False), meta=like)
+    # Of the results: their dtypes, and their columns.
+    example = method(model, _example(model, X), *args, **kwargs)
+    several = isinstance(example, list)
+    known = delayed(model, traverse=False)
+    found = [
+        _lazily_called(_Prediction(method, args, kwargs, np.asarray(one)[:0], place), known, X)
+        for place, one in enumerate(example if several else [example])
+    ]
+    return found if several else found[0]
+
+
+def _lazily_called(call: "_Prediction", model: Any, X: Any) -> Any:
+    like = call.like
+    if not hasattr(X, "numblocks"):
+        if like.ndim <= 2:
+            return X.map_partitions(call, model, meta=like)
+        # Dask makes no array of more axes from a data frame.
+        flat = X.map_partitions(
+            _in_two_axes, call, model, meta=_in_axes(like, (int(np.prod(like.shape[1:])),))
+        )
+        columns = tuple((n,) for n in like.shape[1:])
+        return flat.map_blocks(
+            _in_axes,
+            like.shape[1:],
+            dtype=like.dtype,
+            meta=like,
+            chunks=(flat.chunks[0], *columns),
+            new_axis=list(range(2, like.ndim)),
+        )
     if X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
-    columns = {"drop_axis": 1} if like.ndim == 1 else {"chunks": (X.chunks[0], like.shape[1:])}
-    return X.map_blocks(
-        call, delayed(model, traverse=False), dtype=like.dtype, meta=like, **columns
-    )
+    axes: dict[str, Any] = {"drop_axis": 1}
+    if like.ndim > 1:
+        axes = {"chunks": (X.chunks[0], *((n,) for n in like.shape[1:]))}
+        axes["new_axis"] = list(range(2, like.ndim))
+    return X.map_blocks(call, model, dtype=like.dtype, meta=like, **axes)
 
 
 def _example(model: Estimator, X: Any) -> Any:
@@ -664,16 +700,31 @@ def _example(model: Estimator, X: Any) -> Any:
     return row
 
 
+def _in_two_axes(X: Any, call: "_Prediction", model: Estimator) -> np.ndarray:
+    found = call(X, model)
+    return found.reshape(len(found), int(np.prod(found.shape[1:])))
+
+
+def _in_axes(flat: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    return flat.reshape(len(flat), *shape)
+
+
 class _Prediction:
     """The method for one chunk, of no rows perhaps."""
 
     def __init__(
-        self, method: Callable[..., Any], args: tuple, kwargs: dict[str, Any], like: np.ndarray
+        self,
+        method: Callable[..., Any],
+        args: tuple,
+        kwargs: dict[str, Any],
+        like: np.ndarray,
+        place: int,
     ) -> None:
         self.__name__ = method.__name__  # which Dask shows
-        self.args, self.kwargs, self.like = args, kwargs, like
+        self.args, self.kwargs, self.like, self.place = args, kwargs, like, place
 
     def __call__(self, X: Any, model: Estimator) -> np.ndarray:
         if X.shape[0] == 0:
             return self.like
-        return np.asarray(getattr(model, self.__name__)(X, *self.args, **self.kwargs))
+        found = getattr(model, self.__name__)(X, *self.args, **self.kwargs)
+        return np.asarray(found[self.place] if isinstance(found, list) else found)

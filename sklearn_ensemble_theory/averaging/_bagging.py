@@ -539,6 +539,7 @@ class BaseBagging(
     def _mean_prediction(self, X: Any, method: str, params: dict | None = None) -> np.ndarray:
         return mean_prediction(self.ensemble_, X, method, params)
 
+    @by_chunks
     def standard_error(
         self,
         X: MatrixLike,
@@ -696,6 +697,7 @@ class BaggedRegressor(AveragedRegressor):
 
     ensemble_: Ensemble
 
+    @by_chunks
     def predict_quantiles(
         self, X: MatrixLike, quantiles: float | Sequence[float] | ArrayLike = (0.05, 0.5, 0.95)
     ) -> np.ndarray:
@@ -776,6 +778,7 @@ class BaggedRegressor(AveragedRegressor):
         ensemble = self.ensemble_
         return ForestDistribution(ensemble, ensemble.check(X))
 
+    @by_chunks
     def predict_interval(
         self,
         X: MatrixLike,
@@ -897,6 +900,7 @@ class BaggedClassifier(AveragedClassifier):
 
     ensemble_: Ensemble
 
+    @by_chunks
     def predict_set(
         self,
         X: MatrixLike,

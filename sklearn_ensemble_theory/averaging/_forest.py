@@ -19,6 +19,7 @@ from sklearn.tree import (
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._categories import (
     MOST_DENSE_VALUES,
     fitted_categories,
@@ -248,6 +249,7 @@ class BaseForest(WeighsClasses, BaseBagging):  # "balanced_subsample" is by the 
 
     categories_ = property(fitted_categories)
 
+    @by_chunks
     def apply(self, X: MatrixLike) -> np.ndarray:
         """The leaf of each tree that a row falls into.
 

@@ -449,6 +449,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
 
     # ------------------------------------------------------------------------ Public queries
 
+    @by_chunks
     def transform(self, X: MatrixLike) -> np.ndarray:
         """Return the predictions of each member, with `passthrough` followed by X.
 

@@ -49,7 +49,7 @@ from sklearn_ensemble_theory._running import MAX_SEED, Progress
 from sklearn_ensemble_theory._scores import (
     ClassifierMixin,
     RegressorMixin,
-    coefficient_of_determination,
+    r2_of,
 )
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
@@ -632,7 +632,7 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
         """
         check_is_fitted(self)
         offset = offset_to_score(self, offset, X, self._has_offset)
-        return coefficient_of_determination(y, self.predict(X, offset), sample_weight)
+        return r2_of(self, X, y, sample_weight, offset)
 
     @by_chunks
     def predict_interval(

@@ -13,7 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._blocks import any_collection, by_chunks
 from sklearn_ensemble_theory._compat import (
     StrOptions,
     raise_for_params,
@@ -619,6 +619,15 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
 
         %(cost_of_members)s
         """
+        if self.voting == "soft" and not self.flatten_transform and any_collection(X):
+            raise ValueError(
+                "flatten_transform=False has the rows as the second axis, which Dask collections "
+                "cannot have; use flatten_transform=True."
+            )
+        return self._flat_transform(X)
+
+    @by_chunks
+    def _flat_transform(self, X: MatrixLike) -> np.ndarray:
         check_is_fitted(self)
         if self.voting == "hard":
             return np.asarray(self._of_members(X)).T
@@ -930,6 +939,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         held = replace(held, predictions=self._average(held.predictions))
         return held.interval_around(self.predict(X), coverage, method, side)
 
+    @by_chunks
     def transform(self, X: MatrixLike) -> np.ndarray:
         """Return the predictions of each member.
 

@@ -427,6 +427,7 @@ class BaseHistogram(ReadsOnce, BaseEstimator):
             )
         return edges_of_box(low, high, m)
 
+    @by_chunks
     def apply(self, X: ArrayLike) -> np.ndarray:
         """Find the cell of each row.
 

@@ -396,6 +396,22 @@ class BaseBinnedTree(ReadsOnce, BinnedTree):
         ]
         return found[0] if self.n_outputs_ == 1 else np.column_stack(found)
 
+    @by_chunks
+    def apply(self, X: MatrixLike, check_input: bool = True) -> np.ndarray:
+        """The leaf that each row falls into.
+
+        Parameters
+        ----------
+        %(rows_to_predict)s
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples,)
+            Indices of nodes.
+        """
+        found: np.ndarray = super().apply(X, check_input)  # type: ignore[misc]
+        return found
+
     def _shares(self, values: np.ndarray) -> list[np.ndarray]:
         """The shares of the classes of each output."""
         ends = np.cumsum([len(labels) for labels in each_output(self.classes_)])

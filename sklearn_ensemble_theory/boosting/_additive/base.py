@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_X_y
 
 from ..._bins import check_bin_edges
-from ..._blocks import any_collection, checked_offset
+from ..._blocks import any_collection, by_chunks, checked_offset
 from ..._categories import CategoricalColumns, categories_of_blocks
 from ..._compat import Interval, RealNotInt, StrOptions
 from ..._cv_choice import CVRounds
@@ -742,6 +742,7 @@ class BaseAdditive(ReadsOnce, BaseEstimator):
     def _has_no(self, name: str, needs: str) -> NoReturn:
         raise AttributeError(f"This {type(self).__name__} has no {name}, which requires {needs}.")
 
+    @by_chunks
     def predict_terms(self, X: ArrayLike) -> np.ndarray:
         """Return the terms of each row; the scores are their sum plus `intercept_`.
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._scores import ClassifierMixin, accuracy
+from sklearn_ensemble_theory._scores import ClassifierMixin, accuracy_of
 
 from ..._blocks import by_chunks
 from ..._categories import CategoricalColumns
@@ -435,7 +435,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         """
         check_is_fitted(self)
         offset = offset_to_score(self, offset, X, self.model_.has_offset)
-        return accuracy(y, self.predict(X, offset), sample_weight)
+        return accuracy_of(self, X, y, sample_weight, offset)
 
     @available_if(keeps_folds)
     @by_chunks

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._scores import RegressorMixin, coefficient_of_determination
+from sklearn_ensemble_theory._scores import RegressorMixin, r2_of
 
 from ..._blocks import by_chunks
 from ..._categories import CategoricalColumns
@@ -419,7 +419,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         """
         check_is_fitted(self)
         offset = offset_to_score(self, offset, X, self.model_.has_offset)
-        return coefficient_of_determination(y, self.predict(X, offset), sample_weight)
+        return r2_of(self, X, y, sample_weight, offset)
 
     @available_if(keeps_folds)
     @by_chunks

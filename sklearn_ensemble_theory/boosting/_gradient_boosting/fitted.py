@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._scores import (
     ClassifierMixin,
     RegressorMixin,
-    accuracy,
-    coefficient_of_determination,
+    accuracy_of,
+    r2_of,
 )
 
 from ..._blocks import by_chunks
@@ -181,6 +181,7 @@ class FittedBoosting(PickledInBlocks, ReadsOnce, BaseEstimator, metaclass=ABCMet
 
     @available_if(lambda self: self._has_trees())
     @documented(TEXTS)
+    @by_chunks
     def apply(self, X: MatrixLike) -> np.ndarray:
         """The leaf of each tree that a row falls into; for trees as base learners only.
 
@@ -264,7 +265,7 @@ class BoostedRegressor(RegressorMixin, FittedBoosting):
         %(raises_without_offset)s
         """
         offset = offset_to_score(self, offset, X, self._has_offset)
-        return coefficient_of_determination(y, self.predict(X, offset), sample_weight)
+        return r2_of(self, X, y, sample_weight, offset)
 
 
 @documented(TEXTS)
@@ -379,7 +380,7 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
         %(raises_without_offset)s
         """
         offset = offset_to_score(self, offset, X, self._has_offset)
-        return accuracy(y, self.predict(X, offset), sample_weight)
+        return accuracy_of(self, X, y, sample_weight, offset)
 
     @available_if(loss_gives_probabilities)
     @documented(TEXTS)

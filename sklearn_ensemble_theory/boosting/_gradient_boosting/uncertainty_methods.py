@@ -11,6 +11,7 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
+from ..._blocks import by_chunks
 from ..._documentation import documented
 from ..._typing import ArrayLike, MatrixLike, RandomStateLike, available_if
 from ...ensembles._intervals import checked_coverage, one_of
@@ -75,6 +76,7 @@ def forget_training_rows(self: Any) -> Any:
 
 @available_if(keeps_rows)
 @documented(TEXTS)
+@by_chunks
 def standard_error(
     self: Any,
     X: MatrixLike,
@@ -132,6 +134,7 @@ def standard_error(
 
 @available_if(keeps_rows)
 @documented(TEXTS)
+@by_chunks
 def confidence_interval(
     self: Any,
     X: MatrixLike,
@@ -191,6 +194,7 @@ def _mean_and_variance(
 
 @available_if(keeps_rows)
 @documented(TEXTS)
+@by_chunks
 def predict_interval(
     self: Any,
     X: MatrixLike,
@@ -317,6 +321,7 @@ def predict_distribution(
 
 @available_if(keeps_rows)
 @documented(TEXTS)
+@by_chunks
 def predict_quantiles(
     self: Any,
     X: MatrixLike,
@@ -355,6 +360,7 @@ def predict_quantiles(
 
 @available_if(keeps_rows_of_classes)
 @documented(TEXTS, SET_TEXTS)
+@by_chunks
 def predict_set(
     self: Any,
     X: MatrixLike,
