@@ -426,12 +426,11 @@ def linear_gap(
 def nearest_in_hull(E: np.ndarray) -> np.ndarray:
     """The v in the simplex with the smallest |E v|, for points E of shape (m, k), as columns.
 
-    It is found by one problem of non-negative least squares: for u = t v with v in the simplex
+    One problem of non-negative least squares: for u = t v with v in the simplex
 
         |E u|^2 + s^2 (sum(u) - 1)^2 = t^2 |E v|^2 + s^2 (t - 1)^2,
 
-    whose minimum over t, s^2 |E v|^2 / (s^2 + |E v|^2), increases with |E v|: the best u is a
-    multiple of the best v.
+    whose minimum over t, s^2 |E v|^2 / (s^2 + |E v|^2), increases with |E v|.
     """
     norms = np.sqrt(np.einsum("ij,ij->j", E, E))
     best = int(np.argmin(norms))
@@ -512,13 +511,14 @@ def least_absolute_weights(
     """The weights, and the difference of their risk to a lower bound on the smallest one.
 
     The loss of a residual r is max(low r, r): |r|, or the hinge for low = 0, y = 1 and margins P.
-    The dual problem has one bounded variable for each row and one constraint for each candidate,
+    SciPy's HiGHS solves the dual problem, with one constraint for each candidate and a basis of k
+    rows,
 
         max_d  <y, d> - h(P^T d)    over low w_i <= d_i <= w_i,
 
-    where h is the support function of the set of weights. SciPy's HiGHS solves it with a basis of k
-    rows; the weights are the multipliers of the constraints, the dual value is the lower bound. P
-    is of the order of 1, and `weight` of sum 1; the rule is "nnls", "simplex" or "l1".
+    where h is the support function of the set of weights. The weights are the multipliers of the
+    constraints, the dual value is the lower bound. P is of the order of 1, and `weight` of sum 1;
+    the rule is "nnls", "simplex" or "l1".
     """
     n, k = P.shape
     signed = np.hstack([P, -P]) if rule == "l1" and not positive else P
@@ -617,9 +617,9 @@ def least_deviance_weights(
 ) -> tuple[np.ndarray, float]:
     """The weights of sum 1 of smallest risk F, and a bound on F(v) - min F for a convex loss.
 
-    Steps of Fisher's scoring. With d and h the derivatives at the means m = P v, the model of F is
-    that of squared errors of P u to m - d / h, with the weights w h; its minimum over the simplex
-    is exact. The bound is that of Frank and Wolfe, max_j <F', v - e_j>.
+    Steps of Fisher's scoring: at the means m = P v with derivatives d and h, the model of F is that
+    of squared errors of P u to m - d / h, with the weights w h, whose minimum over the simplex is
+    exact. The bound is that of Frank and Wolfe, max_j <F', v - e_j>.
     """
     k = P.shape[1]
     v = np.full(k, 1.0 / k)
@@ -740,10 +740,9 @@ def greedy_weights(
 ) -> np.ndarray:
     """Forward selection with replacement (Caruana et al. 2004): shares of the selections.
 
-    Each selection adds the candidate with which the mean of the selected predictions is best by the
-    score, or the risk; of the means along the way the best one is kept, so that it is at least as
-    good as the best candidate. With several bags, each selects from half of the candidates, drawn
-    at random, and the shares are averaged.
+    Each selection adds the candidate with which the mean of the selected is best by the score, or
+    the risk; the best mean on the way is kept. With several bags, each selects from half of the
+    candidates, drawn at random, and the shares are averaged.
     """
     P = risk.predictions if score is None else risk.given
     n, k = P.shape[:2]

@@ -227,9 +227,9 @@ class HeldOutMembers:
 class RowsAsRead:
     """All rows of X, or some of them, as members read them; each form is made once.
 
-    A sparse X is canonical, in a copy, as `fit` of some learners sorts its indices in place. A
-    graph of distances is as it was given, in the order of the distances. Of it, and of a kernel
-    matrix, the columns are the rows to `train` on.
+    A sparse X is canonical, in a copy, as some learners sort its indices in place. A graph of
+    distances is as it was given, in the order of the distances. Of it, and of a kernel matrix, the
+    columns are the rows to `train` on.
     """
 
     def __init__(
@@ -449,8 +449,8 @@ def predicted(
     """Call the method; its result has a column for each class also where the member saw fewer.
 
     A class that it has not seen has the probability 0 and the smallest of its scores. `classes` are
-    as the member knows them, None where there are no columns for classes; what the member predicts
-    becomes positions among them.
+    as the member knows them, None where there are no columns for them; predictions become
+    positions.
     """
     if not is_classifier(member):
         classes = None

@@ -369,10 +369,9 @@ def best_temperature(
 ) -> float:
     """The temperature of the smallest log-loss of these n rows, drawn to 1 by a normal prior.
 
-    Means of probabilities are less sure than the members are right (Ranjan and Gneiting 2010); of
-    members that are surer than right the mean may still be too sure. The loss is that of what is
-    predicted, with the shares of the classes: the class of a row may have no vote of a forest, and
-    the logarithm of 0 would count for more than all other rows.
+    Means of probabilities are less sure than right (Ranjan and Gneiting 2010), or too sure if the
+    members are. The loss has the shares of the classes: the class of a row may have no vote of a
+    forest, and the logarithm of 0 would count for more than all other rows.
     """
     rows = np.arange(len(y))
 

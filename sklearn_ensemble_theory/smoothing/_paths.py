@@ -147,11 +147,11 @@ class BoostingPath:
     def coefficients(self, times: np.ndarray) -> np.ndarray:
         """Return the diagonal of the boosting operator in the basis of `eigenvectors`.
 
-        Shape (n_eigenvalues, n_times); each column sums to the degrees of freedom. When boosting
-        starts from zero, or the constant is an eigenvector of S, the operator is diagonal and these
-        are its eigenvalues [Dombry and Esstafa, eq. (27)]: 1 for the constant (from the mean) and
-        1 - exp(-mu t) for the others. Otherwise the mean has a part in every eigenvector, whose
-        coefficient is 1 - exp(-mu t) (1 - c) with c the share of the mean; the c sum to 1.
+        Shape (n_eigenvalues, n_times); each column sums to the degrees of freedom. From zero, or
+        where the constant is an eigenvector of S, these are the eigenvalues of the operator [Dombry
+        and Esstafa, eq. (27)]: 1 for the constant (from the mean) and 1 - exp(-mu t) for the
+        others. Otherwise the mean has a part in every eigenvector, whose coefficient is 1 - exp(-mu
+        t) (1 - c) with c the share of the mean; the c sum to 1.
         """
         self._refuse("eigenvalues")
 

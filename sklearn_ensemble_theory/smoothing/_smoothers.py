@@ -145,11 +145,10 @@ def smoother_of(learner: Any) -> Any:
 def check_linear(estimator: Regressor, X: np.ndarray, fit_params: dict[str, np.ndarray]) -> None:
     """Raise a NotLinearError with the estimator's name where its predictions are not linear in y.
 
-    A regressor that has a `Smoother` answers itself. Another one is fitted to random
-    targets, one at a time, because a tree fitted to several targets shares its splits: L(0) = 0 and
-    L(u + c v) = L(u) + c L(v) for random u, v and c = 1000, at no more than 1,000 of the training
-    rows and the midpoints of pairs of them. (A full tree interpolates, so that it is linear at the
-    rows themselves.)
+    A regressor that has a `Smoother` answers itself. Another one is fitted to random targets, one
+    at a time, because a tree fitted to several targets shares its splits: L(0) = 0 and L(u + c v) =
+    L(u) + c L(v) for random u, v and c = 1000, at no more than 1,000 of the training rows and the
+    midpoints of pairs of them: a full tree interpolates, and is linear at the rows themselves.
     """
     smoother = smoother_of(estimator)
     if smoother is not None:

@@ -634,11 +634,10 @@ def spectral_form(
 def gcv_factor(form: CentredForm, moments: np.ndarray, total: float, n: int) -> float:
     """Return the factor of the penalty that minimises generalised cross-validation.
 
-    The n observations are the distinct rows, each the mean of its copies with their total weight:
-    otherwise weights and repeated rows would be taken for evidence that there is no noise.
-
-    The best point of a grid brackets the minimum, which is then a root of the derivative. Fits with
-    more than 99 % of n degrees of freedom, where the score is 0/0, are not considered.
+    The n observations are the distinct rows, with their mean and total weight: otherwise weights
+    and repeated rows would be taken for evidence that there is no noise. The best point of a grid
+    brackets the minimum, a root of the derivative. Fits with more than 99 % of n degrees of
+    freedom, where the score is 0/0, are not considered.
     """
     live = (form.gamma > 0) & (form.roughness > 0)
     gamma, rho = form.gamma[live], form.roughness[live]

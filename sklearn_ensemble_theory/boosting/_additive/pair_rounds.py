@@ -1,20 +1,15 @@
 """Boosting by quadrants over chosen pairs of features, on the tables of the pairs.
 
 A *visit* of a pair sums the residuals of the rows in the cells of its table, makes some steps on
-the table alone and subtracts their sum from the residuals of the rows: the rows are read once
-and written once a visit, whatever the number of steps. Boosting that touches the rows in every step
-gives the same function.
+the table alone and subtracts their sum from the residuals of the rows: the rows are read once and
+written once a visit, whatever the number of steps, with the same result.
 
 Several members, the models of the folds, make their visits together, each with its own residuals.
 In a visit steps of both kinds are computed (`quadrant_steps`). The kind that lowers the mean
 held-out error of the members more is made by all of them, and none if neither does: then the number
-of steps is reduced, and after a visit with a single step the pair is left alone. Held-out errors
-change by
-
-    sum over cells of   N_held D^2 - 2 D S_held
-
-if D is added to the table, so that they need no pass over the rows either. A pair that is not
-needed in the model gets no or few steps.
+of steps is reduced, and after a visit with a single step the pair is left alone. If D is added to
+the table, held-out errors change by the sum over cells of N_held D^2 - 2 D S_held, so that they
+need no pass over the rows either.
 
 Steps are fitted to the residuals minus their additive fit in the table of the pair. What is left of
 the main effects then stays in the residuals, for a model of main effects that is fitted again to
@@ -27,8 +22,6 @@ added to a table and sums the residuals that are left (`PairPasses`). Where a vi
 the residuals are the same for the next pair: so a pass after one without steps sums for twice as
 many pairs as the one before, in the order in which they will be visited.
 
-Tables of pairs of features: their coarse bins and cells, their additive parts, their quadrants.
-
 *Coarse bins* are merged from the bins of the main effects, and every row is in a cell (a, b).
 
 *Additive parts.* A table T over cells of weight N is split into
@@ -36,20 +29,18 @@ Tables of pairs of features: their coarse bins and cells, their additive parts, 
     T[a, b] = constant + f[a] + g[b] + U[a, b],    N-weighted sums of U over each row and column = 0
 
 which is the functional ANOVA of the table under the distribution N [Lengerich et al. 2020]. f and g
-are the additive least-squares fit to T with weights N: a linear system of the size of one axis,
-solved at once. Alternating subtraction of row and column means, the algorithm of the source,
-converges to it, slowly where the two variables are correlated.
+are the additive least-squares fit to T with weights N: a linear system of the size of one axis, to
+which the alternating subtraction of means of the source converges, slowly where the two variables
+are correlated.
 
 *Quadrants.* A cut (i, j) divides the cells into the four quadrants ``a <= i`` or not, ``b <= j`` or
 not. Least squares on the residuals by a constant in each of them is the learner of FAST [Lou et al.
-2013]. Two kinds of steps are made of it:
+2013]. Two kinds of steps are made of it, both at a cost of O(A B) on a table of A x B cells:
 
-- ``"best"``: the cut that lowers the squares most, as in boosting of trees with two levels.
+- ``"best"``: the cut that lowers the squares most, as in boosting of trees with two levels, which
+  follows jumps.
 - ``"averaged"``: the mean of the fits over all cuts, that is the expected step by a random cut. It
-  is linear in the residuals, and smoother than any single fit.
-
-The first kind follows jumps, the second smooth functions with less variance. Both cost O(A B) on a
-table of A x B cells, whatever the number of rows.
+  is linear in the residuals, and fits smooth functions with less variance.
 
 References
 ----------

@@ -3,10 +3,9 @@
 The pairs are found and boosted on the residuals of the main effects, by the models that leave out
 one fold each, with the number of steps chosen by the held-out rows; the function of a pair is the
 mean over these models. The main effects are then fitted again, to what the pairs leave. In the end
-the parts of a pair's table that depend on one feature are moved to the main effects.
-
-For the logistic loss the residuals are working residuals, with the weights of a Newton step, and a
-few such steps follow each other.
+the parts of a pair's table that depend on one feature are moved to the main effects. For the
+logistic loss the residuals are working residuals, with the weights of a Newton step, and a few such
+steps follow each other.
 
 Which pairs interact is found by FAST [Lou et al. 2013], from tables of coarse bins. For each pair,
 the sums of the residuals in the cells of a table are freed of the two features' own additive parts
@@ -16,10 +15,10 @@ cut have the sums S, -S, -S, S. A constant in each of them lowers the squares by
     S^2 (1 / N_1 + 1 / N_2 + 1 / N_3 + 1 / N_4)
 
 The largest value over all cuts is the *gain* of the pair: what the best cut explains beyond the
-additive parts, also where these were not fitted to the end. The source ranks the pairs by the same
-split of the residuals themselves, in which a main effect that is left over counts as well. The gain
-is a lower bound on the fall of the squares when the quadrants are fitted jointly with any additive
-function of both features, and equal to it for independent features.
+additive parts, also where these were not fitted to the end. In the source a main effect that is
+left over counts as well. The gain is a lower bound on the fall of the squares when the quadrants
+are fitted jointly with any additive function of both features, and equal to it for independent
+features.
 
 How large gains are without an interaction is found by turning the signs of the residuals at random:
 the sum in a cell is then normal with variance ``sum (w r)^2``, whatever the law of the noise, also

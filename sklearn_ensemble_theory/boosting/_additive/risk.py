@@ -1,16 +1,14 @@
 """The squared error and other losses as sums over bins, of rows in memory and in blocks.
 
 The squared error needs one pass over the rows, and another one given pairs. Other losses are
-lowered by Newton steps.
-
-The residuals are working residuals g/w, with the negative gradients g at the scores of the model
-and weights w, the second derivatives [Friedman, Hastie and Tibshirani 2000]; rounds of a stage
-lower the quadratic that has this gradient and these weights. A stage ends when the scores have
-moved by a given amount, and the next one computes gradients and weights again. The weights of all
-models are those of the model of all rows: the tables of pairs of cuts are then counted once for all
-folds, while every gradient is exact. Weights that have changed little since the stage before, on
-average by no more than a given share, are kept, and with them all products of cuts: only gradients
-are summed again.
+lowered by Newton steps on working residuals g/w, with the negative gradients g at the scores of the
+model and weights w, the second derivatives [Friedman, Hastie and Tibshirani 2000]; rounds of a
+stage lower the quadratic that has this gradient and these weights. A stage ends when the scores
+have moved by a given amount, and the next one computes gradients and weights again. The weights of
+all models are those of the model of all rows: the tables of pairs of cuts are then counted once for
+all folds, while every gradient is exact. Weights that have changed little since the stage before,
+on average by no more than a given share, are kept, and with them all products of cuts: only
+gradients are summed again.
 
 Where the second derivative of a row says little, another quadratic takes its place: the expected
 one of losses with a logarithmic link (Fisher scoring), and for losses with a kink, and Huber's, the

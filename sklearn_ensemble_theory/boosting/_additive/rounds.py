@@ -9,19 +9,12 @@ and that changes by a row of the Gram matrix ``Q = Z'WZ``:
 
 A round costs O(P) for P cuts, independent of the number of rows. The constant need not be fitted
 again: every z has mean zero. This is the boosting loop of `boosting._loop`, written again for
-speed: a risk, a weak learner and a step rule there work on arrays as long as the rows, here a round
-is one pass over an array as long as the cuts, and all rounds of a stage are one compiled loop.
+speed: there a risk, a weak learner and a step rule work on arrays as long as the rows, here all
+rounds of a stage are one compiled loop over an array as long as the cuts.
 
-A *smoothing round* on feature j adds the mean of the stumps over its m_j cuts,
-
-    f_j <- f_j + (1/m_j) sum_k (z_k'Wr) z_k:
-
-the expected step of boosting with a random cut. It is a linear smoother. With bins of equal weight
-and many of them, its matrix is the kernel of the statistic of Anderson and Darling, whose
-eigenfunctions are the Legendre polynomials of the feature's ranks, of degrees d = 1, 2, ..., with
-eigenvalues 1 / (d (d + 1)) [Anderson and Darling 1952]: each round takes half of what is linear in
-the ranks, a sixth of what is quadratic, and so on. So a few rounds fit smooth functions with less
-variance than single stumps, and stumps are left for what is not smooth.
+A *smoothing round* on feature j adds the mean of the stumps over its m_j cuts, (1/m_j) sum_k
+(z_k'Wr) z_k: the expected step of boosting with a random cut, a linear smoother. Its spectrum is in
+the user guide ("Smoothing rounds").
 
 A stump of a categorical feature separates a set of its categories from the others. The best set
 consists of those with the lowest or the highest mean residuals [Fisher 1958; Breiman et al. 1984],
@@ -31,13 +24,11 @@ the factor w / (w + `CAT_SMOOTH`), as in trees: with many small categories the b
 would otherwise be better than the cuts of all other features, round after round. What the set adds
 is not shrunk.
 
-Rounds of one kind for the models of all rows and of all folds at once; their best number.
-
 A *model* consists of one table a feature for each score, and of intercepts. The models of a fit are
 that of all rows and, with cross-validation, one for each fold held out. A *risk*, that is what is
-fitted (`risk.py`), *opens a stage*: for each model and each score it
-returns the state of the residuals, from which rounds go on without it. A *phase* is made of stages:
-one for the squared error, as many as gradients are computed for other losses.
+fitted (`risk.py`), *opens a stage*: for each model and each score it returns the state of the
+residuals, from which rounds go on without it. A *phase* is made of stages: one for the squared
+error, as many as gradients are computed for other losses.
 """
 
 from collections.abc import Callable, Sequence

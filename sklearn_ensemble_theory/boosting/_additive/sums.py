@@ -13,23 +13,17 @@ With weights w and targets y the sums are, for each cut and each pair of cuts,
 All of them are kept fold by fold: those of a training set are the total minus those of the fold
 held out, so that k folds cost no more passes than none. A pair of features needs one pass over the
 rows for its products L'WL*: a count of their combined bins, cumulated in both directions where the
-features are ordered.
+features are ordered. P is the number of cuts, m_j that of feature j; k is the number of folds.
 
-P is the number of cuts, m_j that of feature j; k is the number of folds.
+Least squares on residuals r of mean zero by a stump with a given cut is a regression on one column,
+the indicator L of the cut, centred and scaled to length 1; where the feature has missing values, a
+threshold separates the present values only, and is 0 for missing ones:
 
-Cuts as columns of length 1, and the residuals of a model as their products with all of them.
+    z = s (L - a),     a = w'L / w'1,   s = 1 / sqrt(w'1 a (1 - a));
+    z = s (L - a V),   a = w'L / w'V,   s = 1 / sqrt(w'V a (1 - a)).
 
-Least squares on the residuals r by a stump with a given cut is, once r has mean zero, a regression
-on one column, the indicator L of the cut, centred and scaled to length 1:
-
-    z = s (L - a),   a = w'L / w'1,   s = 1 / sqrt(w'1 a (1 - a)).
-
-Where the feature has missing values, a threshold separates the present values only: its column is
-
-    z = s (L - a V),   a = w'L / w'V,   s = 1 / sqrt(w'V a (1 - a)),
-
-which is 0 for missing values, and the cut V alone separates them from the others. The effect of a
-missing value is therefore that of no value. Every z has mean zero over the training rows.
+The effect of a missing value is therefore that of no value, and the cut V alone separates them from
+the others. Every z has mean zero over the training rows.
 
 Rounds of boosting need ``z'Wr`` for every cut and nothing else of the rows. `TableState` changes
 these products by rows of the Gram matrix ``Z'WZ``: O(P) a step for P cuts, whatever the number of

@@ -459,10 +459,10 @@ def accelerated_descent(
 def averaged_gradient_descent(problem: BallProblem, n_steps: int) -> tuple[BallPoint, float]:
     """The mean of k iterates with the step of [Shah, theorem 26], and the bound 2 L R / sqrt(k).
 
-    The gap is that of the mean and of the mean of the dual variables. It is below the bound, too:
-    for every z of the set the mean of F(beta_s) + g_s'(z - beta_s) is at least the mean of
-    F(beta_s) minus the bound, by the proof of the theorem, and at most the value of the mean dual
-    variables at z.
+    The gap is that of the mean and of the mean of the dual variables. By the proof of the theorem
+    it is below the bound, too: for every z of the set the mean of F(beta_s) + g_s'(z - beta_s) is
+    at least the mean of F(beta_s) minus the bound, and at most the value of the mean dual variables
+    at z.
     """
     # A subgradient is -sum_i w_i y_i a_i (x_i, 1) with a_i at most the Lipschitz constant of phi on
     # the scores that can occur.

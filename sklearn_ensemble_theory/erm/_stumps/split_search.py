@@ -235,10 +235,11 @@ class _Search:
 class ColumnIndex:
     """The columns of X, which are not copied, sorted or binned once, for many searches.
 
-    `max_bins` is None for the exact search, where `search_bins` are its coarse bins: None chooses
-    by n, 0 is the plain search. `sample_weight` is for the bins' quantiles. Where the class of each
-    row stays the same in all rounds, `classes` let the masses of all classes cost one pass. Where
-    gains below `least_gain` do not count, the exact search may miss them.
+    - max_bins: None for the exact search, whose coarse bins are `search_bins`: None chooses by n, 0
+      is the plain search.
+    - sample_weight: for the bins' quantiles.
+    - classes: of the rows where they stay the same: the masses of all classes cost one pass.
+    - least_gain: gains below it do not count, and may be missed by the exact search.
 
     Memory beside X: 2 n p bytes for the exact search of large X, and 5 n more for each column that
     a search looked into; 7 n p for small X. 1 to 3 n p for the binned search.
