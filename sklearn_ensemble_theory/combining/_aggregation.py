@@ -258,7 +258,6 @@ class DevianceRisk(HeldOutRisk):
 
     @staticmethod
     def value(y: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """The losses."""
         raise NotImplementedError
 
     @staticmethod

@@ -411,7 +411,6 @@ class WeightedMean(MemberWeights):
 
     @property
     def link(self) -> MarginFunction | None:
-        """The loss whose probabilities weighted scores have; None for sums of probabilities."""
         phi = MARGIN_FUNCTIONS.get(self.loss_) if self.weights in FREE_LENGTH else None
         return phi if phi is not None and phi.has_link else None
 
@@ -429,7 +428,6 @@ class ScoredMembers(MemberWeights):
 
     @property
     def metric(self) -> Any:
-        """What scikit-learn makes a scorer of; None for a loss."""
         is_loss = isinstance(self.scoring, str) and self.scoring in ("loss", *RISKS)
         return None if is_loss else self.scoring
 

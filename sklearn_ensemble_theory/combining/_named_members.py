@@ -298,13 +298,11 @@ class NamedMembers(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
         raise NotImplementedError
 
     def __fitted_to_all_rows__(self) -> list[Estimator]:
-        """The members that `fit` fits to the rows that it is given."""
         if self._members_are_fitted:
             return []
         return [member for _, member in self._pairs(dropped=False)]
 
     def __fit_sharing__(self, known: KnownFits, X: Any, y: Any, **params: Any) -> Self:
-        """`fit`, which takes the members that are known and adds the others."""
         # An attribute for the time of the fit only, as `fit` has a public signature.
         self._known = known
         try:

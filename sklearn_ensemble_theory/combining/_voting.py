@@ -550,7 +550,6 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     # ------------------------------------------------------------------------- Learned weights
 
     def _learn_weights(self, y: np.ndarray, predictions: list[np.ndarray]) -> None:
-        """Weights by the members' predictions of rows that they are not fitted to."""
         losses = self._losses(y, np.ones(len(y), dtype=bool), predictions)
         found = VoteLosses.of_held_out_rows([losses], len(self.estimators_))
         self.weights_, self.dual_gap_ = tandem_weights(found.tandem, int(found.n_samples))

@@ -177,7 +177,6 @@ class MeanTable(NamedTuple):
         return cls(sums, within_range(np.column_stack(means)))
 
     def merged(self, place: np.ndarray, other: Self, other_place: np.ndarray, n: int) -> Self:
-        """The table of the rows of both, whose cells have these places among n."""
         weights, means = np.zeros((2, n)), np.zeros((2, n, self.means.shape[1]))
         for k, (table, places) in enumerate(((self, place), (other, other_place))):
             weights[k, places], means[k, places] = table.weight, table.means
@@ -272,7 +271,6 @@ class RowRange:
 
 
 def cells_of_block(block: Rows, edges: np.ndarray, n_classes: int) -> CellSums:
-    """The cells of the rows of a block."""
     return CellSums.of(block.X, block.y, block.weights(), edges, n_classes)
 
 

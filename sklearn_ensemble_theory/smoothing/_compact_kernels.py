@@ -169,7 +169,6 @@ class TreePoints:
         return self.tree.query_radius(Z, 1.0, count_only=True)
 
     def within(self, Z: np.ndarray, radius: Any = 1.0) -> sp.csr_matrix:
-        """Distances to the points within a radius, which may differ among the rows of Z."""
         if self.brute is None:
             found, distances = self.tree.query_radius(Z, radius, return_distance=True)
         elif np.ndim(radius) == 0:
@@ -183,7 +182,6 @@ class TreePoints:
         return _sparse_rows(np.concatenate(distances), np.concatenate(found), sizes, self.n_points)
 
     def nearest(self, Z: np.ndarray) -> np.ndarray:
-        """Return the distance from each row of Z to the nearest point."""
         if self.brute is not None:
             return self.brute.kneighbors(Z, n_neighbors=1)[0][:, 0]
         return self.tree.query(Z, k=1)[0][:, 0]

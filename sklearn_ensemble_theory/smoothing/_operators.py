@@ -195,7 +195,6 @@ class SquaringOperator:
             self.first = scipy.linalg.expm(-self.delta * S)
 
     def apply(self, y: np.ndarray) -> np.ndarray:
-        """S y."""
         return self.S @ y
 
     def eigenvectors(self) -> np.ndarray:

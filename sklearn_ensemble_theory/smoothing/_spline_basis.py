@@ -281,7 +281,6 @@ class AdditiveDesign:
         return [slice(a, b) for a, b in pairwise(ends)]
 
     def feature(self, j: int) -> "AdditiveDesign":
-        """Return the design of one feature alone."""
         return AdditiveDesign((self.bases[j],))
 
     def matrix(self, X: np.ndarray) -> sp.csr_matrix:

@@ -160,11 +160,9 @@ class MemorySums:
         return found
 
     def gram(self, design: AdditiveDesign) -> np.ndarray:
-        """D'WD, dense."""
         return design.gram(self.X, self.w)
 
     def moments(self, design: AdditiveDesign) -> np.ndarray:
-        """D'W Y."""
         if self._root is not None and self._root[0] is design:
             return self._root[1].T @ (np.sqrt(self.w)[:, None] * self.Y)
         return design.moments(self.X, self.w, self.Y)

@@ -100,7 +100,6 @@ class Discrepancy(BaseEstimator):
 
 
 def time_plan(time: Any) -> TimePlan:
-    """The plan that the parameter `time` asks for."""
     if isinstance(time, Real):
         return TimePlan(time=float(time))
     if isinstance(time, str):

@@ -81,7 +81,6 @@ class AllowedTerms:
         return bool(self.features[list(pair)].all()) and pair not in self.without
 
     def n_pairs(self) -> int:
-        """How many pairs are allowed."""
         n = int(np.count_nonzero(self.features))
         return n * (n - 1) // 2 - sum(bool(self.features[list(p)].all()) for p in self.without)
 

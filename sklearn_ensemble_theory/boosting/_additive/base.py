@@ -449,7 +449,6 @@ class BaseAdditive(ReadsOnce, BaseEstimator):
         )
 
     def _plan_for(self, rows: TrainingRows, n_classes: int = 2) -> Plan:
-        """The plan of a fit to these rows."""
         return self._by_splits(self._plan(rows.X.shape[1], rows.columns, n_classes), rows)
 
     def _by_splits(self, plan: Plan, rows: TrainingRows) -> Plan:
@@ -812,7 +811,6 @@ class BaseAdditive(ReadsOnce, BaseEstimator):
         return self._numbers(X, self.model_.terms.columns)
 
     def _offset(self, offset: Any, X: np.ndarray) -> np.ndarray | None:
-        """Check the offset of rows to predict."""
         found = offset_to_predict(self, offset, X, self.model_.has_offset)
         if found is not None:
             self._check_one_score(self.model_.terms.n_scores)

@@ -182,7 +182,6 @@ def with_function(
 
 
 def set_term(model: AdditiveModel, features: Features, name: Any, values: Any) -> AdditiveModel:
-    """See the method of the estimators."""
     t = term_number(model.terms, features, name)
     label, before = model.terms.names(features)[t], model.terms.tables[t]
     if callable(values):
@@ -240,7 +239,6 @@ def with_smoother_term(
 def monotonize(
     model: AdditiveModel, features: Features, name: Any, increasing: Any
 ) -> AdditiveModel:
-    """See the method of the estimators."""
     terms = model.terms
     t, label, n = _ordered_feature(terms, features, name, "monotonize")
     if not isinstance(increasing, bool | np.bool_):
@@ -272,7 +270,6 @@ def monotonize(
 
 
 def remove_terms(model: AdditiveModel, features: Features, given: Any) -> AdditiveModel:
-    """See the method of the estimators."""
     for members in [model.terms.features[t] for t in term_numbers(model.terms, features, given)]:
         terms = model.terms
         t = terms.features.index(members)

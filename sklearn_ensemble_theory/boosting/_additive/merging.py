@@ -285,7 +285,6 @@ def _all_features(each: Sequence[Features]) -> tuple[Features, list[list[int]]]:
 def _all_categories(
     features: Features, columns_of: Sequence[Sequence[int]], each: Sequence[AdditiveTerms]
 ) -> CategoricalColumns | None:
-    """The categories of all models."""
     found: list[np.ndarray | None] = [None] * features.n
     seen: dict[int, int] = {}
     for k, (terms, names) in enumerate(zip(each, columns_of)):

@@ -52,7 +52,6 @@ REFRESH = 0.2
 
 
 def loss_of(loss: str | LossLike) -> Loss:
-    """The loss that the parameter `loss` asks for."""
     return make_loss(loss, alpha=0.9, power=1.5)
 
 

@@ -642,7 +642,6 @@ class NewtonLoss(ABC):
         return not (isinstance(self.loss, PointwiseOf) and self.loss.is_on_scale_of_y)
 
     def again(self) -> "NewtonLoss":
-        """The same risk for other rounds."""
         return self.given(None)
 
     @abstractmethod
@@ -1157,7 +1156,6 @@ class RiskOfSplits:
         )
 
     def losses(self, models: list[TableModel]) -> tuple[np.ndarray, np.ndarray]:
-        """`fitted_losses` and `losses` of the `Stage` that models would open."""
         found = [cast(NewtonLoss, self.whole).losses(models[:1])]
         for part, model in zip(self.parts, models[1:]):
             each = cast(NewtonLoss, part).losses([models[0], model])

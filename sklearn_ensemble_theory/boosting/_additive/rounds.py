@@ -127,7 +127,6 @@ class SmoothingPath(NamedTuple):
         return self.candidates.widths[self.chosen]
 
     def until(self, n_rounds: int) -> "SmoothingPath":
-        """The first rounds."""
         n_steps = int(self.widths[:n_rounds].sum())
         parts = self.chosen[:n_rounds], self.steps[:n_steps], self.falls[:n_rounds]
         return SmoothingPath(self.candidates, *parts)
@@ -253,13 +252,11 @@ class StumpPath(NamedTuple):
         return len(self.chosen)
 
     def until(self, n_rounds: int) -> "StumpPath":
-        """The first rounds."""
         return self._replace(
             chosen=self.chosen[:n_rounds], steps=self.steps[:n_rounds], held=self.held[:n_rounds]
         )
 
     def times(self, share: float) -> "StumpPath":
-        """The same rounds with shorter steps."""
         return self._replace(steps=share * self.steps)
 
     def falls_by_feature(self, layout: CutLayout) -> np.ndarray:
@@ -332,7 +329,6 @@ class TableStumps:
         self.n_run, self.exhausted, self.held_total = 0, state.n_cuts == 0, 0.0
 
     def run(self, n_rounds: int, progress: Progress | None = None) -> None:
-        """At most `n_rounds` more rounds."""
         state, done = self.state, 0
         while done < n_rounds and not self.exhausted:
             count = min(_ROUNDS_AT_ONCE, n_rounds - done)
@@ -392,7 +388,6 @@ class TableStumps:
 
     @property
     def path(self) -> StumpPath:
-        """All rounds so far."""
         chosen, steps, held, _ = self._joined()
         if not self.state.has_held:
             held = held[:0]
@@ -401,17 +396,14 @@ class TableStumps:
 
     @property
     def coefficients(self) -> np.ndarray:
-        """The sum of all rounds."""
         return self.path.coefficients(self.state.cuts)
 
     @property
     def falls(self) -> np.ndarray:
-        """By how much each round lowered the sum of squares over the training rows."""
         return (2 / self.learning_rate - 1) * self._joined()[1] ** 2
 
     @property
     def held_changes(self) -> np.ndarray:
-        """By how much each round changed the sum of squares over the held-out rows."""
         return self._joined()[3]
 
 

@@ -735,7 +735,6 @@ class CutRows(RowCache):
         return self.views[k]
 
     def of_cut(self, k: int) -> np.ndarray:
-        """The row of cut k."""
         row = self.views[k]
         return self.load(k) if row is None else row
 

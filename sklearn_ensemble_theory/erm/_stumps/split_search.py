@@ -578,7 +578,6 @@ class SideIndex:
             yield split, int(n_left), [gain, error, alpha, b, risk]
 
     def is_left(self, split: Split) -> NDArray[np.bool_]:
-        """Which rows are at or below the threshold."""
         left = np.empty(self.n, dtype=bool)
         self.columns.rows_left(split.feature, split.code, split.position, left.view(np.uint8))
         return left

@@ -417,7 +417,6 @@ class TwoClassErrorObjective(ErrorObjective):
 
 
 def rows_of_sides(on_left: np.ndarray) -> tuple[int, int]:
-    """The numbers of rows on the two sides."""
     n_left = int(np.count_nonzero(on_left))
     return n_left, len(on_left) - n_left
 
