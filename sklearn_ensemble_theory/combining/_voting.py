@@ -478,10 +478,8 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     members of similar accuracy that make different errors; otherwise learned weights are better.
 
     `weights="tandem"` minimises the bound of [Masegosa et al., 2020] for how often two members err
-    on the same rows: those of `fit` with `held_out="prefit"`, for which ``error_bound(X, y,
-    delta=0.05, method="tandem")`` then is the bound that was minimised, and holds; otherwise rows
-    held out by splits, and a bound needs new rows. The convex problem costs O(T³) for each of some
-    100 steps.
+    on the same rows, in O(T³) for each of some 100 steps: see :ref:`tandem-weights` in the user
+    guide, also for when the bound holds.
 
     References
     ----------

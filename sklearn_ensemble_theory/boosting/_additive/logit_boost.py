@@ -475,11 +475,10 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         Notes
         -----
         For exchangeable rows a set contains the class with a probability of at least 1 - 2 alpha -
-        sqrt(2/n), usually about 1 - alpha, where nothing was chosen on the rows that a fold leaves
-        out. The number of rounds, the bins, the second derivatives and the pairs of features are
-        those of all rows, which is not covered by this theorem; simulations (see the user guide)
-        show no difference. With groups the sets are for a row of a new group. Rows that no split of
-        `cv` tests on do not count in n.
+        sqrt(2/n), usually about 1 - alpha, if nothing was chosen on the rows that a fold leaves
+        out. What all rows choose is not covered by this theorem; simulations show no difference,
+        see :ref:`intervals-of-additive-models` in the user guide. With groups the sets are for a
+        row of a new group. Rows that no split of `cv` tests on do not count in n.
 
         Cost: O(p K) for each row and class with K folds, and O(K log n). A fit with
         ``n_estimators="cv"`` keeps the tables of the K models, and some 34 bytes for each row.

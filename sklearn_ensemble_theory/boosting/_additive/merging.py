@@ -82,21 +82,13 @@ def merge_additive_models(
 
     Notes
     -----
-    An average of models has less variance than each of them, but the bias of fits to few rows:
-    each was stopped, or regularised, for its own rows. "sums" has no such loss, and is possible for
-    the squared error without pairs, where sums are all that a fit needs.
+    "sums" loses nothing, and is possible for the squared error without pairs, where sums are all
+    that a fit needs. An average has the bias of fits to few rows. The sums have, for each pair of
+    features, the number of rows in each pair of their bins. That is less than the rows, but not
+    anonymous: a count of 1 is a person. O(n_models P^2) for P cuts, beside the fit.
 
-    The sums have, for each pair of features, the number of rows in each pair of their bins. That
-    is less than the rows, but not anonymous: a count of 1 is a person. O(n_models P^2) for P cuts,
-    beside the fit.
-
-    In an average of models of other bins, each value is that of the models' own bins, and the rows
-    of a bin that is divided count as spread evenly over its parts. The table of a pair has a cell
-    for each combination of the edges that the models' tables of it have.
-
-    A feature may have missing values in the rows of some models only. In averages, the value of
-    those without is 0, as it is in their predictions. Where no model has seen missing values of a
-    feature, the average is 0 for them too, the mean over the rows of all models.
+    How models of other bins and of other missing values are averaged is said in
+    :ref:`merged-models` in the user guide.
 
     Examples
     --------

@@ -439,11 +439,9 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         the ceil((1 - alpha) (n + 1))-th smallest f_k(i)(x) + d(f_k(i)(x)) R_i: the CV+ [Barber,
         Candès, Ramdas and Tibshirani, 2021].
 
-        d is 1 for most losses. For counts and amounts it is a power of f: for "poisson" at least
-        the square root, for "tweedie" at least f to the power p/2, and for "gamma" at least f. The
-        power is the one with the largest likelihood of the residuals, since counts often vary more
-        than the Poisson distribution says. Ends are values that a target can have: no count is
-        below 0.
+        d is 1 for most losses, and for counts and amounts a power of f that the residuals choose:
+        see :ref:`intervals-of-additive-models` in the user guide. Ends are values that a target can
+        have: no count is below 0.
 
         %(of_rows)s
         %(coverage)s
@@ -465,15 +463,13 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         Notes
         -----
         For exchangeable rows the CV+ covers with a probability of at least 1 - 2 alpha - sqrt(2/n),
-        whatever the distribution, where nothing was chosen on the rows that a fold leaves out;
-        usually it is about 1 - alpha. The number of rounds, the bins, the pairs of features and the
-        power of d are chosen by all rows, which is not covered by this theorem; simulations (see
-        the user guide) show no difference.
+        whatever the distribution, usually about 1 - alpha, if nothing was chosen on the rows that a
+        fold leaves out. The number of rounds, the bins, the pairs of features and the power of d
+        are chosen by all rows; simulations (see the user guide) show no difference.
 
-        Coverage is an average over rows. Where d is 1 the intervals have about the same width
-        everywhere, and cover less than the average where the noise is large. With groups they are
-        for a row of a new group. Rows that no split of `cv` tests on have no residual, and do not
-        count in n; with a single split this is the split conformal interval.
+        Coverage is an average over rows; with groups it is for a row of a new group. Rows that no
+        split of `cv` tests on have no residual, and do not count in n; with a single split this is
+        the split conformal interval.
 
         Cost: O(p K) for each row with K folds, and O(K log n) for its ends. A fit with
         `held_out` keeps the tables of the K models, and nine bytes for each row.
