@@ -27,6 +27,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import CLASS_WEIGHT, ReadsOnce, fit_context
+from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory._folds import Split
 from sklearn_ensemble_theory._learners import (
     GROUPS_ON_REQUEST,
@@ -406,6 +407,7 @@ class BaseBagging(
             raise ValueError("X has no rows.")
         if read.encoder is not None:
             self._encoder = read.encoder
+        facts.warn_of_order(Features.of(rows.meta))
         learner = in_codes(learner, facts.target.get("classes_"))
         plan = self._plan(learner, rows.meta, facts.target)
         n_members = plan.n_members(sum(facts.lengths.values()), rows.checks.n_features)

@@ -32,6 +32,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import ReadsOnce, fit_context
+from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory._learners import (
     GROUPS_ON_REQUEST,
     coded_learner,
@@ -349,6 +350,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
             raise ValueError("X has no rows.")
         if facts.weighted:
             _check_takes_weight(estimator)
+        facts.warn_of_order(Features.of(rows.meta))
         estimator = coded_learner(estimator, facts.target.get("classes_"))
         chunks = facts.chunks
         m = len(chunks)

@@ -46,6 +46,9 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 dask = pytest.importorskip("dask")
 
+# Chunks without some classes or categories are meant.
+pytestmark = pytest.mark.filterwarnings("ignore:The chunks are no random samples")
+
 UNEVEN = (1, 0, 40, 200, 59)
 REGRESSORS = [BaggingRegressor, RandomForestRegressor, ExtraTreesRegressor]
 CLASSIFIERS = [BaggingClassifier, RandomForestClassifier, ExtraTreesClassifier]

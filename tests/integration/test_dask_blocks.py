@@ -17,6 +17,9 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 dask = pytest.importorskip("dask")
 
+# Chunks without some classes or categories are meant.
+pytestmark = pytest.mark.filterwarnings("ignore:The chunks are no random samples")
+
 CHUNKS = {"even": (50,) * 6, "uneven": (1, 0, 40, 200, 59)}
 WEIGHTINGS = ["size", "uniform", "risk"]
 
