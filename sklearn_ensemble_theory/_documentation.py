@@ -89,19 +89,22 @@ COMMON = {
         ----------
         %(X)s
         """,
-    "of_known_rows": """
+    "of_excess_risk": """
         Parameters
         ----------
         X, y : ignored
             The fit knows all that the bound needs of the training rows.
-        """,
-    "excess_risk": """
         method : {"excess_risk"}, default="excess_risk"
             What is bounded.
         """,
     "dense_X": """
         X : array-like of shape (n_samples, n_features)
             The rows.
+        """,
+    "of_dense_X": """
+        Parameters
+        ----------
+        %(dense_X)s
         """,
     "y_regression": """
         y : array-like of shape (n_samples,)
@@ -162,6 +165,18 @@ COMMON = {
         -------
         y : ndarray of shape (n_samples,)
             Predictions.
+        """,
+    "returns_outputs": """
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The predictions.
+        """,
+    "returns_labels": """
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
         """,
     "returns_log_probabilities": """
         Returns

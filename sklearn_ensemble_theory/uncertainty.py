@@ -57,6 +57,11 @@ TEXTS = {
             of gradient boosting. Features in them are those that the estimator inside was fitted
             to.
         """,
+    "coverage_and_options": """
+        coverage : float, default=0.9
+            The probability aimed at, on average over the rows.
+        %(options)s
+        """,
     "raises": """
         Raises
         ------
@@ -173,9 +178,7 @@ def predict_interval(
     """Predict intervals that contain the target of a new row with a given probability.
 
     %(model)s
-    coverage : float, default=0.9
-        The probability aimed at, on average over the rows.
-    %(options)s
+    %(coverage_and_options)s
 
     Returns
     -------
@@ -304,9 +307,7 @@ def predict_set(
     """Predict sets of classes that contain the class of a new row with a given probability.
 
     %(model)s
-    coverage : float, default=0.9
-        The probability aimed at, on average over the rows.
-    %(options)s
+    %(coverage_and_options)s
 
     Returns
     -------

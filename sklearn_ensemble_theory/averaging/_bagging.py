@@ -708,9 +708,7 @@ class BaggedRegressor(AveragedRegressor):
         They are those of `predict_distribution`, and include the noise of the target
         [Meinshausen, 2006].
 
-        Parameters
-        ----------
-        %(X_predicted)s
+        %(of_X_predicted)s
         quantiles : float or array-like of shape (n_quantiles,), default=(0.05, 0.5, 0.95)
             Levels from 0 to 1, in any order.
 
@@ -748,9 +746,7 @@ class BaggedRegressor(AveragedRegressor):
         It has the weight of :func:`~sklearn_ensemble_theory.inspection.training_weights` at the
         target of each training row.
 
-        Parameters
-        ----------
-        %(X_predicted)s
+        %(of_X_predicted)s
 
         Returns
         -------
@@ -809,9 +805,7 @@ class BaggedRegressor(AveragedRegressor):
         noisy or a guarantee is needed. For time series see
         :class:`~sklearn_ensemble_theory.averaging.SeriesIntervals`.
 
-        Parameters
-        ----------
-        %(X_predicted)s
+        %(of_X_predicted)s
         %(coverage)s
         method : {"jackknife+", "conformal", "normalized", "quantile"}, default="jackknife+"
             How the interval is computed.
@@ -922,9 +916,7 @@ class BaggedClassifier(AveragedClassifier):
         to it. A class c is in the set of x if fewer than `coverage` (n + 1) of the n training rows
         have a smaller score than s_c(x).
 
-        Parameters
-        ----------
-        %(X_classified)s
+        %(of_X_classified)s
         coverage : float, default=0.9
             The probability aimed at, on average over the rows.
         %(set_method)s
@@ -1229,9 +1221,7 @@ class BaggingClassifier(BaggedClassifier, AnyLearner):
     def decision_function(self, X: MatrixLike, **params: object) -> np.ndarray:
         """Mean of the members' decision functions, if the base learner has one.
 
-        Parameters
-        ----------
-        %(X_classified)s
+        %(of_X_classified)s
         **params : dict
             Routed to the members' `decision_function` if metadata routing is enabled.
 

@@ -6,9 +6,19 @@ AVERAGES = {
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
         """,
+    "of_X_predicted": """
+        Parameters
+        ----------
+        %(X_predicted)s
+        """,
     "X_classified": """
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to classify.
+        """,
+    "of_X_classified": """
+        Parameters
+        ----------
+        %(X_classified)s
         """,
     "members_params": """
         **params : dict

@@ -646,8 +646,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
         sqrt(2 ln(2 (p (n-1) + 1)) / n) and r = D. Available for these atoms, for a number as
         `radius`, and without an intercept, which the ball does not bound.
 
-        %(of_known_rows)s
-        %(excess_risk)s
+        %(of_excess_risk)s
         delta : float, default=0.05
             Probability that the bound does not hold, above 0 and at most 1.
         feature_bound : float, default=None

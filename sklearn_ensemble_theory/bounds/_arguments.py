@@ -112,7 +112,9 @@ TEXTS = {
         n_rounds : int or array-like
             Number t of rounds.
         """,
-    "n_candidates": """
+    "of_candidates": """
+        Parameters
+        ----------
         n_candidates : int
             Number K of candidates, at least 1.
         """,

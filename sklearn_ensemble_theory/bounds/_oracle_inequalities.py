@@ -43,9 +43,7 @@ def oracle_selection_bound(
     as good as the oracle. `cross_validation_oracle_bound`, which needs no f*, has the slower rate
     sqrt(log(K)/n), and holds with high probability.
 
-    Parameters
-    ----------
-    %(n_candidates)s
+    %(of_candidates)s
     fold_size : float
         Number m of rows in a test fold, at least 1: all rows divided by the number of folds.
     oracle_excess : float
@@ -148,9 +146,7 @@ def exponential_weights_bound(
     selected on the same rows cannot have this rate: its excess over the best candidate is in the
     worst case of the order sqrt(log(K)/n).
 
-    Parameters
-    ----------
-    %(n_candidates)s
+    %(of_candidates)s
     n_samples : float
         Number n of independent rows, at least 0, to which the candidates were not fitted.
     value_bound : float, default=1.0
@@ -225,9 +221,7 @@ def convex_aggregation_bound(
     for few candidates, the second for many. The best mixture is at least as good as the best
     candidate, so that the bound also holds compared with that.
 
-    Parameters
-    ----------
-    %(n_candidates)s
+    %(of_candidates)s
     n_samples : float
         Number n of independent rows, at least 1, to which the candidates were not fitted.
     value_bound : float, default=1.0

@@ -39,6 +39,8 @@ LOSSES_OF_NUMBERS = ("squared_error", "absolute_error", *LOSSES_OF_MEANS)
 
 TEXTS = {
     "scoring": """
+        Parameters
+        ----------
         scoring : str or callable, default="loss"
             What is compared. "loss" is the squared error of numbers and the log-loss of
             probabilities; other losses by their names: "squared_error", "absolute_error",
@@ -436,8 +438,6 @@ class ScoredMembers(MemberWeights):
 class BestMember(ScoredMembers):
     """The best member, the choice of cross-validation: a final estimator of stacks.
 
-    Parameters
-    ----------
     %(scoring)s
 
     %(fitted)s
@@ -500,8 +500,6 @@ class GreedySelection(ScoredMembers):
     Each step adds the member with which the mean of the selected predictions is best, and the best
     mean on the way is kept. The weights are the frequencies of the members in it.
 
-    Parameters
-    ----------
     %(scoring)s
     n_selections : int, default=50
         Number of steps.

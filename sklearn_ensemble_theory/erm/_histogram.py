@@ -554,9 +554,7 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         The first call determines the box and the number of intervals, unless `box` and `n_bins`
         are given. After that, the result is that of one `fit` to all rows.
 
-        Parameters
-        ----------
-        %(dense_X)s
+        %(of_dense_X)s
         %(y_classification)s
         classes : array-like of shape (n_classes,), default=None
             All labels that will occur. Required in the first call.
@@ -653,8 +651,7 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         `effective_n_samples_`: for weights w_i that sum to 1, Hoeffding's inequality has the sum
         of the w_i^2 in place of 1/n, and the proof is otherwise the same.
 
-        %(of_known_rows)s
-        %(excess_risk)s
+        %(of_excess_risk)s
         delta : float, default=0.05
             Probability that the bound does not hold, above 0 and at most 1.
 
@@ -761,9 +758,7 @@ class HistogramRegressor(RegressorMixin, BaseHistogram):
         The first call determines the box and the number of intervals, unless `box` and `n_bins`
         are given. After that, the result is that of one `fit` to all rows, up to rounding.
 
-        Parameters
-        ----------
-        %(dense_X)s
+        %(of_dense_X)s
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         %(sample_weight)s

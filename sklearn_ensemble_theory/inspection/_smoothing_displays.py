@@ -20,6 +20,11 @@ TEXTS = {
         estimator : LinearL2BoostingRegressor
             A fitted model.
         """,
+    "of_estimator": """
+        Parameters
+        ----------
+        %(estimator)s
+        """,
     "axes": """
         axes : sequence of four matplotlib.axes.Axes, default=None
             Axes to draw on; a new figure by default.
@@ -99,9 +104,7 @@ class BoostingPathDisplay:
     ) -> "BoostingPathDisplay":
         """Compute the curves and draw them.
 
-        Parameters
-        ----------
-        %(estimator)s
+        %(of_estimator)s
         X_test : array-like of shape (n_test, n_features), default=None
             Rows for a curve of the mean squared error; `y_test` is required with it.
         y_test : array-like of shape (n_test,), default=None
@@ -242,9 +245,7 @@ class SmootherSpectrumDisplay:
     ) -> "SmootherSpectrumDisplay":
         """Compute the spectrum of a fitted model and draw it.
 
-        Parameters
-        ----------
-        %(estimator)s
+        %(of_estimator)s
         times : sequence of float, default=(1, 10, 100, 1000)
             Times of the coefficients.
         n_vectors : int, default=3

@@ -416,10 +416,7 @@ class NadarayaWatsonRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
 
         %(rows_to_predict)s
 
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The predictions.
+        %(returns_outputs)s
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)

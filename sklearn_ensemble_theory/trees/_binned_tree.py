@@ -226,6 +226,8 @@ TEXTS = {
             Whether to check X.
         """,
     "X_to_fit": """
+        Parameters
+        ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows. NaN is a missing value. The tree of a sparse X is that of the same X as
             an array; it is grown on a code of two bytes for each value, zeros included.
@@ -382,10 +384,7 @@ class BaseBinnedTree(ReadsOnce, BinnedTree):
 
         %(rows_to_predict)s
 
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The predictions.
+        %(returns_outputs)s
         """
         values = self._values_at(X, check_input)
         if not is_classifier(self):
@@ -635,8 +634,6 @@ class BinnedTreeRegressor(BaseBinnedTree, RegressorMixin, DecisionTreeRegressor)
     ) -> Self:
         """Grow the tree.
 
-        Parameters
-        ----------
         %(X_to_fit)s
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets; with criterion="poisson" non-negative and not all 0. A tree of several targets
@@ -783,8 +780,6 @@ class BinnedTreeClassifier(BaseBinnedTree, WeighsClasses, ClassifierMixin, Decis
     ) -> Self:
         """Grow the tree.
 
-        Parameters
-        ----------
         %(X_to_fit)s
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Class labels. A tree of several outputs has the shares of the classes of each in every

@@ -276,7 +276,9 @@ TEXTS = {
         The models of the folds have gradients of their own and the second derivatives of the model
         of all rows, so that products of cuts are counted once for all of them.
         """,
-    "Friedman": """
+    "references_Friedman": """
+        References
+        ----------
         J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a
         statistical view of boosting". The Annals of Statistics 28.
         """,
@@ -745,9 +747,7 @@ class BaseAdditive(ReadsOnce, BaseEstimator):
     def predict_terms(self, X: ArrayLike) -> np.ndarray:
         """Return the terms of each row; the scores are their sum plus `intercept_`.
 
-        Parameters
-        ----------
-        %(X_to_predict)s
+        %(of_rows)s
 
         Returns
         -------

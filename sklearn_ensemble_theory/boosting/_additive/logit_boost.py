@@ -115,9 +115,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     each stage by a Newton step. Missing values, categories and pairs are those of
     :class:`L2BoostingRegressor`.
 
-    References
-    ----------
-    %(Friedman)s
+    %(references_Friedman)s
 
     %(DSGA)s
 
@@ -371,10 +369,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
         %(to_predict)s
 
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Class labels.
+        %(returns_labels)s
         """
         return self._labels(self._scores(X, offset))
 

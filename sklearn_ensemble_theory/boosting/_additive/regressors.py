@@ -137,9 +137,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
     chunks may start elsewhere in it. ``loss="huber"`` needs all rows in memory for its quantile, an
     instance of `HuberLoss` does not. Offsets are of rows in memory.
 
-    References
-    ----------
-    %(Friedman)s
+    %(references_Friedman)s
 
     P. McCullagh and J. A. Nelder (1989). *Generalized Linear Models*, 2nd edition. Chapman & Hall.
 

@@ -411,8 +411,6 @@ class GradientBoostingRegressor(BoostedRegressor, GradientBoosting):
     Each round fits the base learner to the negative gradient of the loss at the current scores by
     least squares and takes a step along its outputs [Shah, algorithm 3], [DS-GA 1003, lecture 8].
 
-    Parameters
-    ----------
     %(base_learner)s
     loss : str or object, default="squared_error"
         The name of a loss of real targets, which `boosting.losses` lists: ``"squared_error"``,
@@ -444,9 +442,7 @@ class GradientBoostingRegressor(BoostedRegressor, GradientBoosting):
     ----------
     estimators_ : ndarray of shape (n_rounds, 1) or (n_rounds, n_targets)
         The fitted base learners; one a round if there is one tree for all targets.
-    n_trees_per_iteration_ : int
-        Number of base learners of a round.
-    %(histories)s
+    %(rounds_and_histories)s
 
     See Also
     --------
@@ -573,8 +569,6 @@ class GradientBoostingClassifier(BoostedClassifier, GradientBoosting):
     Two classes have one score and the targets -1 and +1, where +1 is the second of `classes_`. More
     than two classes have one score each, and a base learner is fitted for each class and round.
 
-    Parameters
-    ----------
     %(base_learner)s
     loss : str or object, default="log_loss"
         ``"log_loss"`` (logistic, or multinomial for more than two classes); for two classes also
@@ -600,9 +594,7 @@ class GradientBoostingClassifier(BoostedClassifier, GradientBoosting):
     %(classes_of_fit)s
     estimators_ : ndarray of shape (n_rounds, 1) or (n_rounds, n_classes)
         The fitted base learners; one a round for two classes, or one tree for all classes.
-    n_trees_per_iteration_ : int
-        Number of base learners of a round.
-    %(histories)s
+    %(rounds_and_histories)s
 
     See Also
     --------

@@ -35,6 +35,8 @@ TEXTS = {
         """,
     # --- parameters of GradientBoosting*
     "base_learner": """
+        Parameters
+        ----------
         estimator : regressor, default=None
             The base learner. None grows trees that the parameters `max_depth`, `max_features` and
             so on describe: `BinnedTreeRegressor`, whose columns are cut into `max_bins` bins once
@@ -234,6 +236,11 @@ TEXTS = {
         max_features_ : int
             The number of features considered at each node, if the base learners are trees.
         %(names_in_fit)s
+        """,
+    "rounds_and_histories": """
+        n_trees_per_iteration_ : int
+            Number of base learners of a round.
+        %(histories)s
         """,
     "classes_of_fit": """
         %(classes_)s

@@ -596,10 +596,7 @@ class BallConstrainedClassifier(ClassifierMixin, ReadsOnce, BaseEstimator):
 
         %(sparse_rows_to_predict)s
 
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Class labels.
+        %(returns_labels)s
         """
         scores = self.decision_function(X)
         chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
@@ -661,8 +658,7 @@ class BallConstrainedClassifier(ClassifierMixin, ReadsOnce, BaseEstimator):
         most lambda C + B. With more than two classes the bound holds for the losses of all problems
         at once, with delta divided by their number.
 
-        %(of_known_rows)s
-        %(excess_risk)s
+        %(of_excess_risk)s
         delta : float in (0, 1), default=0.05
             The probability that the bound fails.
         feature_bound : float, default=None

@@ -213,9 +213,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the best stump.
 
-        Parameters
-        ----------
-        %(dense_X)s
+        %(of_dense_X)s
         %(y_classification)s
         %(sample_weight)s
 
@@ -277,9 +275,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         distribution of new rows. The bound holds for all stumps at once, so that the stump may
         have been fitted to the rows, with any weights.
 
-        Parameters
-        ----------
-        %(dense_X)s
+        %(of_dense_X)s
         y : array-like of shape (n_samples,)
             Their labels.
         method : {"vc"}, default="vc"
