@@ -74,13 +74,12 @@ def detect_pairs(
     n_pairs,
     weight=None,
     *,
-    frequency=None,
     max_bins=32,
     random_state=0,
     **flags,
 ):
     bins = coarse_bins(codes, n_bins, max_bins, weight, **flags)
-    values = pairs.table_values(residual, weight, frequency)
+    values = pairs.table_values(residual, weight)
 
     def tables_of(wanted):
         return pair_rounds.pair_tables(codes, bins, wanted, values)

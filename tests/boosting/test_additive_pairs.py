@@ -149,6 +149,20 @@ def test_tables_have_the_bins_in_which_they_were_fitted(monkeypatch):
             np.testing.assert_array_equal(one, other[:-1])
 
 
+@pytest.mark.parametrize("of_classes", [False, True])
+def test_pairs_are_found_in_any_unit_of_the_weights(of_classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 4))
+    y = X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=500)
+    model, y = (LogitBoostClassifier(), y > 0) if of_classes else (L2BoostingRegressor(), y)
+    weight = rng.integers(1, 4, 500).astype(float)
+    model.set_params(interactions="auto").fit(X, y, weight)
+    expected = model.term_features_
+    for unit in (1.1, 1.9, 3.3, 1e10):
+        assert model.fit(X, y, weight * unit).term_features_ == expected
+    assert (1, 2) in expected
+
+
 def test_pairs_with_rows_that_no_fold_holds_out():
     X, score, rng = interacting_data(400)
     y = score + 0.3 * rng.standard_normal(len(X))

@@ -107,6 +107,10 @@ class CoarseBins:
         return int(self.n_bins[pair[0]]), int(self.n_bins[pair[1]])
 
 
+# Shares of the weight that are nearer to the end of a group are there.
+ROUNDING = 1e-9
+
+
 def coarse_bins(
     weights: Sequence[np.ndarray],
     n_bins: np.ndarray,
@@ -127,7 +131,9 @@ def coarse_bins(
             continue
         weight = weight[:n_ordered]
         middle = np.cumsum(weight) - weight / 2
-        group = np.minimum(max_bins * middle / max(weight.sum(), 1e-300), max_bins - 1)
+        # Whole weights put bins exactly between two groups; rounding must not choose in any unit.
+        group = max_bins * middle / max(weight.sum(), 1e-300) + ROUNDING
+        group = np.minimum(group, max_bins - 1)
         _, merged = np.unique(group.astype(np.intp), return_inverse=True)
         last = [merged[-1] + 1] * bool(missing[j])
         maps.append(np.concatenate([merged, last]).astype(np.uint16))

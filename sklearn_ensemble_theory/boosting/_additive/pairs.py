@@ -187,17 +187,15 @@ def _gains_of_pairs(
 
 
 def table_values(
-    residual: np.ndarray, weight: np.ndarray | None, frequency: np.ndarray | None
+    residual: np.ndarray, weight: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What is summed in the cells: weighted residuals, weights, and the variances of the former.
 
-    `frequency` is how many rows each row stands for, where the weights contain second derivatives.
+    A row is one draw, whatever its weight: its sum s has the variance s^2.
     """
     weight = np.ones(len(residual)) if weight is None else weight
     sums = weight * residual
-    # A row that stands for m rows, with sum m s in all, has variance m s^2.
-    variance = sums * residual if frequency is None else sums**2 / frequency
-    return sums, weight, variance
+    return sums, weight, sums**2
 
 
 def interaction_gains(
@@ -360,13 +358,9 @@ class PurePairs:
 
 @dataclass
 class WorkingResiduals:
-    """The residuals of one score, of each model at all rows.
-
-    `frequency` is how many rows each row stands for: the weights without second derivatives.
-    """
+    """The residuals of one score, of each model at all rows."""
 
     weight: np.ndarray | None
-    frequency: np.ndarray | None
     residuals: list[np.ndarray]
 
 
@@ -594,7 +588,7 @@ def _working_weights(rows: BinnedRows, work: WorkingResiduals) -> np.ndarray:
 def _detection_tables(
     rows: BinnedRows, work: WorkingResiduals, pairs: list[Pair], bins: CoarseBins
 ) -> SummedTables:
-    values = table_values(work.residuals[0], work.weight, work.frequency)
+    values = table_values(work.residuals[0], work.weight)
     return SummedTables(pair_tables(rows.codes, bins, pairs, values))
 
 

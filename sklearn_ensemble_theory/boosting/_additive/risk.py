@@ -211,7 +211,7 @@ def squared_work(
 ) -> list[WorkingResiduals]:
     """Compute the residuals of each model; `pairs` and `scores` have no meaning here."""
     residuals = [rows.y - model.scores(rows.codes)[:, 0] for model in models]
-    return [WorkingResiduals(rows.weight, None, residuals)]
+    return [WorkingResiduals(rows.weight, residuals)]
 
 
 # --- other losses ---------------------------------------------------------------------------------
@@ -704,7 +704,6 @@ def newton_work(
     return [
         WorkingResiduals(
             weight * curvatures[:, score],
-            weight,
             [each[:, score] / curvatures[:, score] for each in found],
         )
         for score in scores
