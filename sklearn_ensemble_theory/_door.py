@@ -62,6 +62,7 @@ from sklearn_ensemble_theory._rows import (
 )
 from sklearn_ensemble_theory._running import blas_threads_by_work, reworded
 from sklearn_ensemble_theory._typing import Estimator, FitsChunks, HasClassWeight, Predictor
+from sklearn_ensemble_theory._worker_memory import check_chunks
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -412,6 +413,7 @@ def fit_collections(
         is_classifier(estimator),
         takes_categories=hasattr(estimator, "categorical_features"),
     )
+    check_chunks(X)
     blocks = row_blocks(X, y, weight)
     with naming_unread_chunk(blocks):
         if weighs_classes(estimator):

@@ -57,6 +57,7 @@ from sklearn_ensemble_theory._running import (
     threads_for,
 )
 from sklearn_ensemble_theory._scaling import mean_from_first
+from sklearn_ensemble_theory._worker_memory import WorkerRoom, check_room, room_of_worker
 
 __all__ = [
     "DATE_FORMS",
@@ -74,6 +75,7 @@ __all__ = [
     "RowChecks",
     "Rows",
     "SignTask",
+    "WorkerRoom",
     "_bins",
     "_blocks",
     "_door",
@@ -85,6 +87,7 @@ __all__ = [
     "bin_edges_from_quantiles",
     "blas_threads_by_work",
     "check_bin_edges",
+    "check_room",
     "checked_target",
     "copies_of",
     "fast_path",
@@ -106,6 +109,7 @@ __all__ = [
     "prepare_members",
     "prepare_rounds",
     "register",
+    "room_of_worker",
     "root_of_increasing",
     "root_of_jumps",
     "second_of",

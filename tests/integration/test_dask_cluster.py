@@ -27,6 +27,8 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.boosting import CVRounds
 
+from ..surroundings import room_of_worker
+
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -225,7 +227,7 @@ def test_a_worker_that_is_killed_between_rounds_changes_nothing(client, name):
 
 
 class WatchRounds(distributed.SchedulerPlugin):
-    """What the scheduler holds whenever blocks were summed: tasks, and bytes on the workers."""
+    """What the scheduler holds whenever blocks were summed: tasks, and bytes of their results."""
 
     name = "watch rounds"
 
@@ -235,7 +237,9 @@ class WatchRounds(distributed.SchedulerPlugin):
     def transition(self, key, start, finish, *args, **kwargs):
         if str(key).startswith("_sum_of_group") and finish == "memory":
             self.n_tasks.append(len(self.scheduler.tasks))
-            self.nbytes.append(sum(worker.nbytes for worker in self.scheduler.workers.values()))
+            tasks = self.scheduler.tasks.values()
+            kept = [task for task in tasks if task.who_has and str(task.key).startswith("_")]
+            self.nbytes.append(sum(task.nbytes for task in kept))
 
 
 def watched(client, model, X, y):
@@ -277,13 +281,11 @@ def many_rows(n, p, chunk):
 
 def test_gradient_boosting_keeps_few_bytes_a_row(client):
     n, p = 200_000, 10
-    X, y = (each.persist() for each in many_rows(n, p, 20_000))
-    distributed.wait([X, y])
-    before = sum(worker.nbytes for worker in client.cluster.scheduler.workers.values())
+    X, y = many_rows(n, p, 20_000)
     model = GradientBoostingRegressor(n_estimators=3, max_bins=32)
     _, plugin = watched(client, model, X, y)
     # Codes, and 4, 8 and 1 bytes for the target, the score and the node; histograms of a pass.
-    assert (max(plugin.nbytes) - before) / n <= 1.2 * (p + 12)
+    assert p + 13 <= max(plugin.nbytes) / n <= 1.2 * (p + 12)
 
 
 def test_rows_beyond_the_memory_of_the_workers_are_on_disk_and_the_model_is_the_same(client):
@@ -312,6 +314,24 @@ def test_rows_beyond_the_memory_of_the_workers_are_on_disk_and_the_model_is_the_
         written = own.run(bytes_written)
     np.testing.assert_array_equal(found.train_score_, expected.train_score_)
     assert all(written.values())
+
+
+def test_a_fit_that_no_worker_has_room_for_says_what_it_needs(client, monkeypatch):
+    X, y = lazy(*rows())
+    model = GradientBoostingRegressor(n_estimators=2, max_depth=1).fit(X, y)
+    before = model.train_score_
+    room = next(iter(client.run(room_of_worker).values()))
+    assert room.on_disk > 0
+    assert 0 < room.pausing < room.killing
+    n_rows = int(room.killing / 80)
+    large = da.zeros((n_rows, 10), chunks=(n_rows, 10))
+    with pytest.raises(MemoryError, match=r"X: the largest chunk needs at least [\d.]+ GB"):
+        model.fit(large, da.zeros(n_rows, chunks=n_rows))
+    few = room._replace(pausing=room.own + 1e4, on_disk=0.0)
+    monkeypatch.setattr(client, "run", lambda function, **options: {"one": few, "other": few})
+    with pytest.raises(MemoryError, match=r"at least 0\.1 MB.*2 workers have 0\.0 MB of memory"):
+        model.fit(X, y)
+    assert model.train_score_ is before
 
 
 def always_killed(block):

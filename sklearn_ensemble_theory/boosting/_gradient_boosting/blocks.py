@@ -45,6 +45,7 @@ from ..._learners import reads_single_precision
 from ..._roots import root_search
 from ..._rows import ChunkedRows, Rows, check_same_kind
 from ..._running import Progress
+from ..._worker_memory import check_worker_memory
 from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._columns import MISSING, BinnedColumns, is_wide
 from ...trees._histogram_growth import Grid, HistogramGrowth, sum_bits
@@ -140,6 +141,7 @@ def boost_blocks(
     whole = BlockBoosting(plan, problem, targets, rng)
     rows = rows.knowing(first_rows=first_rows_of(problem.summary.lengths))
     n_splits = 0 if choice is None else checked_n_splits(choice.cv)
+    check_worker_memory(*least_bytes(problem, n_splits))
     data = rows.map(binned_block, problem.columns, as_signs, n_splits).grouped()
     found: dict[str, Any] = {}
     n_rounds, model = plan.n_rounds, whole.fitted
@@ -171,6 +173,17 @@ def boost_blocks(
         FitsInLockstep([whole], data, n_rounds, report).run()
         reports.finish(model.stop_reason, lambda: model)
     return model, found
+
+
+def least_bytes(problem: BlockProblem, n_splits: int) -> tuple[int, int]:
+    """What the blocks keep together, and what coding the largest one needs, at the least.
+
+    Values that are coded are of single precision or more.
+    """
+    summary, p = problem.summary, problem.columns.n_features
+    lengths = summary.lengths.values()
+    a_row = p + 9 * problem.loss.n_scores(problem.n_classes) * max(n_splits, 1) + (n_splits > 0)
+    return sum(lengths) * a_row + summary.nbytes, max(lengths) * 5 * p
 
 
 def check_learner(plan: Plan) -> None:
@@ -279,9 +292,14 @@ class TargetSummary:
 
 @dataclass
 class RowSummary:
-    """What the rows of one or several blocks have; `lengths` is the number of rows by block."""
+    """What the rows of one or several blocks have.
+
+    `lengths` is the number of rows by block; `nbytes` are those of the targets and the weights
+    `in_few_bytes`.
+    """
 
     lengths: dict[int, int]
+    nbytes: int
     targets: TargetSummary
     missing: np.ndarray
     sketch: QuantileSketch
@@ -289,6 +307,7 @@ class RowSummary:
     def __add__(self, other: RowSummary) -> RowSummary:
         return RowSummary(
             self.lengths | other.lengths,
+            self.nbytes + other.nbytes,
             self.targets + other.targets,
             self.missing | other.missing,
             self.sketch + other.sketch,
@@ -302,7 +321,12 @@ def summary_of_block(block: Rows, classifies: bool) -> RowSummary:
     if classifies:
         check_classification_targets(y)
     targets = TargetSummary.of(y, weight, classifies)
-    return RowSummary({block.block: len(y)}, targets, columns_with_missing(X), sketch)
+    nbytes = sum(
+        in_few_bytes(each).nbytes
+        for each in (np.zeros(len(y)) if classifies else y, weight)
+        if each is not None
+    )
+    return RowSummary({block.block: len(y)}, nbytes, targets, columns_with_missing(X), sketch)
 
 
 # --- a round on one block of rows -----------------------------------------------------------------
