@@ -27,6 +27,7 @@ from ..._categories import (
     MOST_DENSE_VALUES,
     check_same_columns,
     fitted_encoder,
+    give_encoder,
     numbered_learner,
 )
 from ..._compat import CallbackSupportMixin, parameter_names
@@ -365,12 +366,12 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
         n_features = problem.columns.n_features
         n_scores = problem.loss.n_scores(problem.n_classes)
         self._check_constraints(plan, n_features, n_scores, problem.n_classes)
-        rng = check_random_state(self.random_state)
+        rng = check_random_state(plan.random_state)
         reports_of = partial(RoundReports, self)
         model, found = boost_blocks(plan, problem, rng, reports_of)
-        found = model.attributes(plan.learner, problem.classes, followed=False) | found
         if problem.encoder is not None:
-            found["_encoder"] = problem.encoder
+            give_encoder(self, problem.encoder)
+        found = self._fitted_attributes(model, plan, problem.classes, False) | found
         self._rng, self._split_seed = rng, None
         self._set_fitted(found)
 

@@ -23,7 +23,7 @@ from ..._compat import HasMethods, Interval, RealNotInt, StrOptions
 from ..._documentation import documented
 from ..._door import CLASS_WEIGHT, fit_context
 from ..._learners import GROUPS_ON_REQUEST
-from ..._rows import Rows, fits_single_precision, validate_data
+from ..._rows import ChunkedRows, Rows, fits_single_precision, validate_data
 from ..._typing import (
     ArrayLike,
     CategoriesLike,
@@ -70,7 +70,6 @@ class HistogramBoosting(BaseGradientBoosting):
     interaction_cst: Any
     early_stopping: bool | str
     n_iter_no_change: int
-    _fit_chunks: Any = None
     _history: dict[str, Any]
     _parameter_constraints: ClassVar[dict] = {
         **{
@@ -431,6 +430,31 @@ class HistGradientBoostingRegressor(BoostedRegressor, HistogramBoosting):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        """Without early stopping; rounds of the squared error are of the first order."""
+        self.do_early_stopping_ = False
+        super()._fit_chunks(rows)
+
+    def _check_chunks(self, plan: Plan) -> None:
+        refused = {
+            "early_stopping": self.early_stopping is True,
+            "warm_start": self.warm_start,
+            "max_features": self.max_features < 1,
+        }
+        for parameter, is_refused in refused.items():
+            if is_refused:
+                raise ValueError(
+                    f"{parameter}={getattr(self, parameter)!r} needs all rows in memory; with Dask "
+                    "collections leave it at its default."
+                )
+        if not self._make_loss(0).is_quadratic:
+            raise ValueError(
+                f"loss={self.loss!r} needs all rows in memory, because its rounds are of the "
+                'second order; with Dask collections use loss="squared_error", or '
+                "GradientBoostingRegressor."
+            )
+        super()._check_chunks(plan)
+
     def _make_loss(self, n_classes: int) -> Loss:
         if isinstance(self.loss, str) and self.loss == "quantile" and self.quantile is None:
             raise ValueError("loss='quantile' needs the parameter quantile, between 0 and 1.")
@@ -486,6 +510,7 @@ class HistGradientBoostingClassifier(BoostedClassifier, HistogramBoosting):
         "loss": [StrOptions({"log_loss"}), HasMethods(["value", "gradient"])],
         "class_weight": CLASS_WEIGHT,
     }
+    _fit_chunks: Any = None  # rounds of the second order need the rows
 
     def __init__(
         self,

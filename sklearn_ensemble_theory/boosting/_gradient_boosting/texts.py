@@ -366,6 +366,9 @@ TEXTS = {
         order of 1; the others, such as "absolute_error" and "quantile", have rounds of the first
         order, whose leaves are medians or quantiles.
 
+        With Dask collections `HistGradientBoostingRegressor` fits the squared error to rows in
+        chunks, without early stopping: ``"auto"`` makes all rounds.
+
         A sparse X has the model of the same X as an array; where less than a tenth is stored, from
         the stored values alone. With more than 2^22 values, zeros included, it requires trees of at
         most 512 leaves or 8 levels and ``max_features=1.0``. Missing values (NaN) and infinite ones
