@@ -326,15 +326,8 @@ class WeightedMean(MemberWeights):
     Notes
     -----
     The weights are those of [Shah, §4.1.1]; the risk of "simplex" and "nnls" on these rows is at
-    most that of the best member. Weighted sums of probabilities are divided by their sum over the
-    classes; sums below 0, which only negative weights give, count as 0. With "nnls", "l1" or "l2"
-    and the logistic or exponential loss the probabilities are those of the loss for the weighted
-    scores, 1 / (1 + exp(-s)) and 1 / (1 + exp(-2 s)).
-
-    Cost for n rows, k members and K classes: O(n k^2) for the squared error of numbers (exact
-    active sets on a triangular factor) and for each Newton step of the log-loss, O(n K k^2) for
-    that of probabilities and each Newton step of a function of the margin; a linear program for the
-    absolute error and the hinge.
+    most that of the best member. Which probabilities weighted sums stand for, and what each loss
+    costs, is said in :ref:`weights-of-members` in the user guide.
 
     %(references_Shah)s
 

@@ -269,16 +269,13 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, ReadsOnce, B
         floor(time / learning_rate) rounds, at most 100,000 if `subsample` or `variant` is set.
     time : float, array-like, str or object, default="gcv"
         When to stop; 0 gives the initial constant. A name is a criterion, which is minimised over
-        0 and 200 times from 0.01 to 1e6 in geometric progression, in units of the inverse of the
-        largest eigenvalue of S (fewer when S is unstable; with `variant="best_feature"` over all
-        rounds up to time 100, at most 10,000): "gcv", "aicc", "bic", "gmdl"; "loo", the mean
-        squared deleted residual r_i / (1 - h_i), with h the diagonal of the boosting operator,
-        exact for leaving a row out of that operator; or "cv", the squared error of 5 folds.
+        0 and 200 other times: "gcv", "aicc", "bic", "gmdl"; "loo", the mean squared deleted
+        residual; or "cv", the squared error of 5 folds. A list compares these times by "gcv".
         :class:`~sklearn_ensemble_theory.boosting.CVChoice` is "cv" with other times or splits,
-        which refer to the rows passed to `fit`. A list compares these times by "gcv", and
-        :class:`~sklearn_ensemble_theory.smoothing.TimeCriterion` by another criterion.
-        :class:`~sklearn_ensemble_theory.smoothing.Discrepancy` takes the first time at which the
-        residuals are as small as the noise.
+        which refer to the rows passed to `fit`,
+        :class:`~sklearn_ensemble_theory.smoothing.TimeCriterion` another criterion with other
+        times. :class:`~sklearn_ensemble_theory.smoothing.Discrepancy` takes the first time at which
+        the residuals are as small as the noise. See :ref:`time-of-boosting` in the user guide.
     init : {"mean", "zero"}, estimator or None, default="mean"
         The start: the weighted mean of y (also None), zero, or the predictions of a clone of the
         estimator that is fitted first, so that its residuals are boosted [Dombry and Esstafa,
