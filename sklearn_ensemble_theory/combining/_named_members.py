@@ -269,8 +269,8 @@ class NamedMembers(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
         return MembersPlan(
             members,
             Outputs(methods, classes, known_by_labels=are_fitted),
-            are_fitted,
-            holds_out,
+            are_fitted=are_fitted,
+            holds_out=holds_out,
             share=share and not routing_enabled(),  # otherwise the arguments of fit may differ
             n_jobs=self.n_jobs,
             verbose=int(self.verbose),

@@ -286,10 +286,11 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
         n, of_classes, cv = len(rows.y), isinstance(self, ClassifierMixin), self.cv
         n_units = n if groups is None else len(np.unique(rows.of(groups)))
         if n_units < 2:
-            what = "rows" if groups is None else "groups"
+            what, got = "rows", f"n_samples = {n}"
+            if groups is not None:
+                what, got = "groups", f"{n_units} in n_samples = {n} rows"
             raise ValueError(
-                f"{type(self).__name__} needs at least two {what}, to hold one out; got n_samples "
-                f"= {n}."
+                f"{type(self).__name__} needs at least two {what}, to hold one out; got {got}."
             )
         if cv is None:
             cv = min(5, n_units)

@@ -305,7 +305,14 @@ def fit_one(one: LibraryMember, outputs: Outputs, problem: MembersProblem) -> Fi
     """
     name, copies = one.member.name, not one.is_ours
     plan = MembersPlan(
-        [one.member], outputs, False, True, share=False, n_jobs=1, by_own=True, copies=copies
+        [one.member],
+        outputs,
+        are_fitted=False,
+        holds_out=True,
+        share=False,
+        n_jobs=1,
+        by_own=True,
+        copies=copies,
     )
     start = time.perf_counter()
     try:
