@@ -24,6 +24,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from sklearn_ensemble_theory._categories import MOST_DENSE_VALUES, fitted_encoder
+from sklearn_ensemble_theory._running import reworded
 from sklearn_ensemble_theory._typing import Estimator
 
 # How many results are added at a time: the depth of a sum over n blocks is log_8 n.
@@ -700,8 +701,10 @@ def _example(model: Estimator, X: Any) -> Any:
     return row
 
 
-def _in_two_axes(X: Any, call: "_Prediction", model: Estimator) -> np.ndarray:
-    found = call(X, model)
+def _in_two_axes(
+    X: Any, call: "_Prediction", model: Estimator, partition_info: Any = None
+) -> np.ndarray:
+    found = call(X, model, partition_info=partition_info)
     return found.reshape(len(found), int(np.prod(found.shape[1:])))
 
 
@@ -723,8 +726,17 @@ class _Prediction:
         self.__name__ = method.__name__  # which Dask shows
         self.args, self.kwargs, self.like, self.place = args, kwargs, like, place
 
-    def __call__(self, X: Any, model: Estimator) -> np.ndarray:
+    def __call__(
+        self, X: Any, model: Estimator, block_info: Any = None, partition_info: Any = None
+    ) -> np.ndarray:
+        """The result; Dask gives its number to what has an argument of one of these names."""
         if X.shape[0] == 0:
             return self.like
-        found = getattr(model, self.__name__)(X, *self.args, **self.kwargs)
+        try:
+            found = getattr(model, self.__name__)(X, *self.args, **self.kwargs)
+        except (TypeError, ValueError) as error:
+            number = partition_info and partition_info["number"]
+            if block_info:
+                number = block_info[0]["chunk-location"][0]
+            raise reworded(error, f"{error} (in chunk {number} of the rows)") from error
         return np.asarray(found[self.place] if isinstance(found, list) else found)

@@ -510,11 +510,15 @@ def _plain(value: Any) -> Any:
 
 
 def refuse_unread(X: Any, *, as_frame: bool = False) -> None:
-    """TypeError for a lazy frame, and for dates, whose numbers depend on their unit.
+    """TypeError for rows that are not in memory, and for dates, whose numbers depend on their unit.
 
     A missing date would be the least integer. Dates that a base learner gets as they are are the
     learner's. Of polars' lazy frame older releases of scikit-learn would warn first.
     """
+    if hasattr(type(X), "__dask_graph__"):
+        raise TypeError(
+            "X is a Dask collection; call .compute() on it if the rows fit into memory."
+        )
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a LazyFrame; call .collect() on it if the rows fit into memory.")
     for name, dtype in zip(X.columns, X.dtypes) if is_frame(X) and not as_frame else ():

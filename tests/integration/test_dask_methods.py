@@ -19,6 +19,7 @@ from sklearn_ensemble_theory import (
     LogitBoostClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
+    RandomProjectionRegressor,
     StackingRegressor,
     VotingClassifier,
     VotingRegressor,
@@ -246,6 +247,31 @@ def test_what_a_score_cannot_read_names_the_chunk():
         model.score(lazy, target, da.zeros(N, chunks=(LENGTHS,)))
     with pytest.raises(ValueError, match="offset is of rows in memory"):
         GradientBoostingRegressor(n_estimators=2).fit(frame, y).score(lazy, y, offset=np.ones(N))
+
+
+@pytest.mark.parametrize("name", ["predict", "predict_interval", "confidence_interval", "apply"])
+def test_errors_of_lazy_results_name_the_chunk(name):
+    frame, y, labels = rows()
+    boosting = GradientBoostingClassifier(n_estimators=2, held_out=3)
+    forest = RandomForestRegressor(**FOREST, max_bins=None)
+    model = boosting if name == "confidence_interval" else forest
+    model.fit(frame, labels if model is boosting else y)
+    frame.loc[70, "a"] = np.inf
+    lazy = dd.from_pandas(frame, npartitions=3)
+    number = next(k for k in range(3) if len(lazy.partitions[k].query("a > 1e9")))
+    found = getattr(model, name)(lazy)
+    with pytest.raises(ValueError, match=rf"infinity.*in chunk {number} of the rows"):
+        found.compute()
+    model.fit(frame.fillna(0).clip(-9, 9).to_numpy(), labels if model is boosting else y)
+    in_array = da.from_array(frame.to_numpy(), chunks=(LENGTHS, 3))
+    with pytest.raises(ValueError, match=r"infinity.*in chunk 2 of the rows"):
+        getattr(model, name)(in_array).compute()
+
+
+def test_draws_of_projections_read_rows_in_memory():
+    frame, _, _ = rows()
+    with pytest.raises(TypeError, match=r"Dask collection; call .compute"):
+        RandomProjectionRegressor().expected_projection(collections(frame)[0])
 
 
 def test_staged_predictions_and_distributions_need_rows_in_memory():
