@@ -222,7 +222,9 @@ def test_a_worker_that_is_killed_between_rounds_changes_nothing(client, name):
     finally:
         scheduler.remove_plugin(plugin.name)
     assert plugin.left <= 0
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+    # Additive models add rounded sums of a worker's rows as they come.
+    tolerance = 0 if name.startswith("gradient") else 1e-10
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
     client.wait_for_workers(2, timeout=120)
 
 
