@@ -77,6 +77,24 @@ class Blocks(Protocol):
         ...
 
 
+class GivenBlocks(Blocks, Protocol):
+    """Blocks (number, X, y, weight) as they are given: chunks of Dask, or batches."""
+
+    def map(self, function: Callable[..., Any], *args: Any) -> "GivenBlocks": ...
+
+    def lazily(self, function: Callable[..., Any], *args: Any) -> "GivenBlocks":
+        """The results as blocks, which are computed at each read and not kept."""
+        ...
+
+    def taken(self, numbers: Sequence[int]) -> "GivenBlocks":
+        """The blocks with these numbers."""
+        ...
+
+    def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+        """The results, which should be small, in the order of the blocks."""
+        ...
+
+
 @dataclass
 class PassCount:
     """How often blocks have been read, by all that read them."""

@@ -36,6 +36,7 @@ from sklearn.utils.validation import validate_data
 
 from sklearn_ensemble_theory._blocks import (
     DaskBlocks,
+    GivenBlocks,
     any_collection,
     is_collection,
     meta_of,
@@ -133,6 +134,16 @@ def twin(estimator: Estimator, running: tuple[str, ...] = ()) -> Any:
 CHANGING = ("fit", "partial_fit", "set_", "get_")
 
 
+class NeedsRows:
+    """In the place of `fit_batches` where there is none: an AttributeError that says why."""
+
+    def __get__(self, estimator: Any, owner: type) -> Any:
+        raise AttributeError(
+            f"{owner.__name__} has no fit_batches, because it needs the rows in memory; the user "
+            "guide, 'Larger than memory', lists the estimators that read batches."
+        )
+
+
 class ReadsOnce:
     """An estimator whose methods read its fitted state once.
 
@@ -140,6 +151,8 @@ class ReadsOnce:
     public method, or property, therefore runs on a view: an object with the `__dict__` that it
     found. What it keeps for later calls belongs to that state too.
     """
+
+    fit_batches = NeedsRows()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -386,7 +399,6 @@ def fit_collections(
             "Call .compute() on it if the rows fit into memory; the user guide, 'Larger than "
             "memory', lists the estimators that fit Dask collections."
         )
-    fit_chunks = estimator._fit_chunks
     given = inspect.signature(fit).bind(estimator, X, y, *args, **kwargs).arguments
     weight = given.pop("sample_weight", None)
     known = ("self", "X", "y")
@@ -401,27 +413,54 @@ def fit_collections(
         )
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-    check_parameters(estimator)
-    check_constraints(estimator)
-    vars(estimator).pop("_encoder", None)  # of an earlier fit
+    check_for_blocks(estimator)
     meta = meta_of(X)
-    validate_data(estimator, meta, skip_check_array=True, reset=True)
     if isinstance(weight, Real):
         weight = float(checked_weights(float(weight), np.empty((1, 1)))[0])
+    check_chunks(X)
+    blocks = row_blocks(X, y, weight)
+    with naming_unread_chunk(blocks):
+        fit_blocks(estimator, blocks, meta, weight is not None)
+    return estimator
+
+
+def check_for_blocks(estimator: Estimator) -> None:
+    """Check the parameters, before rows in blocks are read."""
+    check_parameters(estimator)
+    check_constraints(estimator)
+
+
+def fit_blocks(estimator: FitsChunks, blocks: GivenBlocks, meta: Any, has_weights: bool) -> None:
+    """Call the estimator's `_fit_chunks` with blocks (number, X, y, weight).
+
+    `meta` is like X, without rows.
+    """
+    vars(estimator).pop("_encoder", None)  # of an earlier fit
+    validate_data(estimator, meta, skip_check_array=True, reset=True)
     checks = RowChecks(
         meta.shape[1],
         is_classifier(estimator),
         takes_categories=hasattr(estimator, "categorical_features"),
     )
-    check_chunks(X)
-    blocks = row_blocks(X, y, weight)
-    with naming_unread_chunk(blocks):
-        if weighs_classes(estimator):
-            totals, weight = blocks.sum(_label_totals), "by class"
-            factors = totals.factors(estimator.class_weight)
-            blocks = blocks.lazily(_weighted_block, totals, factors)
-        fit_chunks(ChunkedRows(blocks, checks, meta, weight is not None))
-    return estimator
+    given: Estimator = estimator
+    if weighs_classes(given):
+        totals, has_weights = blocks.sum(_label_totals), True
+        factors = totals.factors(given.class_weight)
+        blocks = blocks.lazily(_weighted_block, totals, factors)
+    estimator._fit_chunks(ChunkedRows(blocks, checks, meta, has_weights))
+
+
+@contextmanager
+def fitted_twin(estimator: Estimator, X: Any) -> Iterator[Any]:
+    """A twin to be fitted, whose attributes the estimator gets at the end; X has the columns."""
+    fresh = twin(estimator)
+    changed = in_numbers(fresh, X, continued=False)
+    given = {name: fresh.__dict__[name] for name in changed}
+    fresh.__dict__.update(changed)
+    with blas_threads_by_work() if not fits_others(estimator) else np.errstate(all="ignore"):
+        yield fresh
+    fresh.__dict__.update(given)
+    estimator.__dict__ = fresh.__dict__
 
 
 @contextmanager

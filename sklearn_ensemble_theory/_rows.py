@@ -28,7 +28,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from sklearn_ensemble_theory._blocks import DaskBlocks, any_collection, by_chunks
+from sklearn_ensemble_theory._blocks import GivenBlocks, any_collection, by_chunks
 from sklearn_ensemble_theory._categories import (
     MOST_CATEGORY_BINS,
     MOST_DENSE_VALUES,
@@ -924,7 +924,7 @@ class MemoryRows:
 
 
 class ChunkedRows:
-    """Rows of a Dask collection, a block for each chunk, which are checked where they are.
+    """Rows of a Dask collection or of batches, a block for each, checked where they are.
 
     `given` are blocks (number, X, y, weight), and `meta` is like X, without rows. `views` are pairs
     (function, arguments) that a block goes through between its checks and the functions that read
@@ -935,7 +935,7 @@ class ChunkedRows:
 
     def __init__(
         self,
-        given: DaskBlocks,
+        given: GivenBlocks,
         checks: RowChecks,
         meta: Any,
         has_weights: bool = False,
@@ -958,7 +958,7 @@ class ChunkedRows:
         views = (*self.views, (function, args))
         return ChunkedRows(self.given, self.checks, self.meta, self.has_weights, views)
 
-    def map(self, function: Callable[..., Any], *args: Any) -> DaskBlocks:
+    def map(self, function: Callable[..., Any], *args: Any) -> GivenBlocks:
         """`function(block, *args)` of each block, kept where it is computed."""
         return self.given.map(of_checked, self.checks, self.views, function, *args)
 

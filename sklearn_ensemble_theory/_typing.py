@@ -12,6 +12,7 @@ import numpy as np
 __all__ = [
     "AdditiveEstimator",
     "ArrayLike",
+    "BatchesLike",
     "CVLike",
     "CategoriesLike",
     "Estimator",
@@ -158,6 +159,7 @@ if TYPE_CHECKING:
         columns: Any
         unseen: Any
 
+    BatchesLike: TypeAlias = Iterable[Any] | Callable[[], Iterable[Any]]
     CategoriesLike: TypeAlias = ArrayLike | OptionsOfCategories
     CVLike: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]]
     MatrixLike: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
@@ -185,5 +187,5 @@ else:
 
     ArrayLike, MatrixLike = Name("ArrayLike"), Name("MatrixLike")
     CVLike, LossLike = Name("CVLike"), Name("LossLike")
-    CategoriesLike = Name("CategoriesLike")
+    BatchesLike, CategoriesLike = Name("BatchesLike"), Name("CategoriesLike")
     InteractionGroups = Name("InteractionGroups")

@@ -3,6 +3,7 @@
 The tests of these modules name them here only: a name that moves is changed in one place."""
 
 from sklearn_ensemble_theory import _bins, _blocks, _door, _running
+from sklearn_ensemble_theory._batches import BatchBlocks, TreeSum
 from sklearn_ensemble_theory._bins import (
     QuantileSketch,
     bin_codes,
@@ -62,6 +63,7 @@ from sklearn_ensemble_theory._worker_memory import WorkerRoom, check_room, room_
 __all__ = [
     "DATE_FORMS",
     "TIME_FORMS",
+    "BatchBlocks",
     "CategoricalColumns",
     "ChunkedRows",
     "ClassTask",
@@ -75,6 +77,7 @@ __all__ = [
     "RowChecks",
     "Rows",
     "SignTask",
+    "TreeSum",
     "WorkerRoom",
     "_bins",
     "_blocks",

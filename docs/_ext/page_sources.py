@@ -39,7 +39,7 @@ WORDS = {
         "permutation importance",
         "variable importance",
     ],
-    "user_guide/larger_than_memory": ["Dask", "big data", "out of core", "partial_fit"],
+    "user_guide/larger_than_memory": ["Dask", "big data", "out of core", "partial_fit", "fit_batches"],
     "user_guide/noisy_labels": ["label noise", "wrong labels"],
     "user_guide/other_tools": ["ONNX", "Optuna", "SHAP", "partial dependence", "skops"],
     "user_guide/speed_and_memory": ["LightGBM", "XGBoost", "memory", "n_jobs", "speed"],

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._batches import FitsBatches
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import LARGEST_COUNT, ReadsOnce, fit_context
@@ -51,7 +52,9 @@ NOISE_COLUMNS = 8
 
 
 @documented()
-class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, BaseEstimator):
+class SketchedLinearRegression(
+    MultiOutputMixin, RegressorMixin, FitsBatches, ReadsOnce, BaseEstimator
+):
     """Linear regression on random sketches of the rows, averaged over several sketches.
 
     A sketch replaces the n rows of (X, y) by s random combinations of them, S X and S y. Least

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._batches import FitsBatches
 from sklearn_ensemble_theory._compat import CallbackSupportMixin, Interval, StrOptions
 from sklearn_ensemble_theory._cv_choice import CVRounds
 from sklearn_ensemble_theory._documentation import documented
@@ -51,7 +52,7 @@ from ._pursuit_rounds import (
 
 @documented()
 class MatchingPursuitRegressor(
-    MultiOutputMixin, RegressorMixin, CallbackSupportMixin, ReadsOnce, BaseEstimator
+    MultiOutputMixin, RegressorMixin, CallbackSupportMixin, FitsBatches, ReadsOnce, BaseEstimator
 ):
     """Sparse linear regression by matching pursuit, which adds one column per round.
 

@@ -17,6 +17,7 @@ from sklearn.utils import Tags, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._batches import FitsBatches
 from sklearn_ensemble_theory._blocks import SummedFields, by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._documentation import documented
@@ -311,7 +312,7 @@ TEXTS = {
 }
 
 
-class BaseHistogram(ReadsOnce, BaseEstimator):
+class BaseHistogram(FitsBatches, ReadsOnce, BaseEstimator):
     """The partition of a box into cells; its subclasses know what is learned in each cell."""
 
     _parameter_constraints: ClassVar[dict] = {

@@ -19,6 +19,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from sklearn_ensemble_theory._batches import FitsBatches
 from sklearn_ensemble_theory._compat import HasMethods, Interval, StrOptions, routing_enabled
 from sklearn_ensemble_theory._cv_choice import CVChoice
 from sklearn_ensemble_theory._documentation import documented
@@ -240,7 +241,9 @@ TEXTS = {
 
 
 @documented(TEXTS)
-class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, ReadsOnce, BaseEstimator):
+class LinearL2BoostingRegressor(
+    MetaEstimatorMixin, RegressorMixin, FitsBatches, ReadsOnce, BaseEstimator
+):
     r"""L2-boosting of a linear smoother in closed form, at any learning rate including zero.
 
     Boosting fits the learner to the residuals, adds `learning_rate` times the fit, and repeats. A

@@ -27,6 +27,7 @@ from scipy.optimize import brentq
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._batches import FitsBatches
 from sklearn_ensemble_theory._bins import QuantileSketch
 from sklearn_ensemble_theory._blocks import added
 from sklearn_ensemble_theory._compat import Interval, StrOptions
@@ -687,7 +688,7 @@ def gcv_score(form: CentredForm, moments: np.ndarray, total: float, n: int) -> f
 
 
 @documented()
-class SmoothingSplineRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
+class SmoothingSplineRegressor(RegressorMixin, FitsBatches, ReadsOnce, BaseEstimator):
     r"""Smoothing splines: least squares with a penalty on the r-th derivative.
 
     Minimises, over f = constant + f_1(x_1) + ... + f_p(x_p),

@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_X_y
 
+from ..._batches import FitsBatches
 from ..._bins import check_bin_edges
 from ..._blocks import any_collection, by_chunks, checked_offset
 from ..._categories import CategoricalColumns, categories_of_blocks
@@ -293,7 +294,7 @@ def keeps_folds(model: "BaseAdditive") -> bool:
 
 
 @documented(TEXTS)
-class BaseAdditive(ReadsOnce, BaseEstimator):
+class BaseAdditive(FitsBatches, ReadsOnce, BaseEstimator):
     """An additive model of boosted stumps: all but the fit, and the predictions of a target."""
 
     _parameter_constraints: ClassVar = {

@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_ensemble_theory._bins import QuantileSketch, bin_codes
-from sklearn_ensemble_theory._blocks import DaskBlocks, added, first_of
+from sklearn_ensemble_theory._blocks import GivenBlocks, added, first_of
 from sklearn_ensemble_theory._native.stumps import moved_scores, moved_sums
 from sklearn_ensemble_theory._rows import ChunkedRows, Rows, joined_labels
 from sklearn_ensemble_theory._scaling import power_of_two
@@ -204,8 +204,8 @@ class SummedRounds(RoundIterator):
 
     def __init__(
         self,
-        blocks: DaskBlocks,
-        scores: DaskBlocks,
+        blocks: GivenBlocks,
+        scores: GivenBlocks,
         stumps: Any,
         step: Step,
         start: np.ndarray,

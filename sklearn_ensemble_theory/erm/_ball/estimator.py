@@ -13,6 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._batches import FitsBatches
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._cv_choice import CVChoice, results_of_choice
@@ -87,7 +88,7 @@ def as_csr_or_array(X: Matrix) -> Matrix:
 
 
 @documented()
-class BallConstrainedClassifier(ClassifierMixin, ReadsOnce, BaseEstimator):
+class BallConstrainedClassifier(ClassifierMixin, FitsBatches, ReadsOnce, BaseEstimator):
     """Linear classifier or kernel machine that minimises a convex loss over a ball.
 
     It minimises the weighted mean of phi(y_i (x_i'beta + b)) over all coefficients beta with
