@@ -286,7 +286,11 @@ class BatchSource:
 
     def first(self) -> tuple[Any, bool]:
         """An array or frame like X of the first batch, without rows; and whether it has weights."""
-        _, X, _, weight = next(iter(self))
+        batches = _Pass(self, self._begun())
+        try:
+            _, X, _, weight = next(batches)
+        finally:
+            batches.close()
         return X.head(0) if is_frame(X) else X[:0].copy(), weight is not None
 
     def __iter__(self) -> Iterator[Given]:
@@ -390,6 +394,12 @@ class _Pass:
             raise
         self.number += 1
         return self.source.checked(number, batch)
+
+    def close(self) -> None:
+        """End the pass before its end: generators, files and readers are closed."""
+        close = getattr(self.batches, "close", None)
+        if callable(close):
+            close()
 
 
 def _check_is_read_again(given: Any) -> None:

@@ -249,6 +249,22 @@ def test_record_batches_of_a_file(tmp_path):
     np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=0, atol=1e-10)
 
 
+def test_a_file_of_text_is_closed_after_its_first_batch(tmp_path):
+    frame = table().drop(columns=["kind", "size"])
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    readers = []
+
+    def read():
+        readers.append(pd.read_csv(tmp_path / "rows.csv", chunksize=ROWS))
+        return readers[-1]
+
+    model = L2BoostingRegressor(30, **PLAIN).fit_batches(read, target="target")
+    X = frame[["a", "b", "c"]]
+    expected = L2BoostingRegressor(30, **PLAIN).fit_batches(cut(X, frame["target"]))
+    np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=0, atol=1e-10)
+    assert [reader.handles.handle.closed for reader in readers] == [True] * 3
+
+
 def test_a_lazy_frame_of_polars():
     pl = pytest.importorskip("polars")
     if not (POLARS_IS_READ and hasattr(pl.LazyFrame, "collect_batches")):
