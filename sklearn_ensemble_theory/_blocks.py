@@ -672,14 +672,14 @@ def _lazily(
     return found if several else found[0]
 
 
-def _lazily_called(call: "_Prediction", model: Any, X: Any) -> Any:
+def _lazily_called(call: "_Prediction", delayed_model: Any, X: Any) -> Any:
     like = call.like
     if not hasattr(X, "numblocks"):
         if like.ndim <= 2:
-            return X.map_partitions(call, model, meta=like)
+            return X.map_partitions(call, delayed_model, meta=like)
         # Dask makes no array of more axes from a data frame.
         flat = X.map_partitions(
-            _in_two_axes, call, model, meta=_in_axes(like, (int(np.prod(like.shape[1:])),))
+            _in_two_axes, call, delayed_model, meta=_in_axes(like, (int(np.prod(like.shape[1:])),))
         )
         columns = tuple((n,) for n in like.shape[1:])
         return flat.map_blocks(
@@ -696,7 +696,7 @@ def _lazily_called(call: "_Prediction", model: Any, X: Any) -> Any:
     if like.ndim > 1:
         axes = {"chunks": (X.chunks[0], *((n,) for n in like.shape[1:]))}
         axes["new_axis"] = list(range(2, like.ndim))
-    return X.map_blocks(call, model, dtype=like.dtype, meta=like, **axes)
+    return X.map_blocks(call, delayed_model, dtype=like.dtype, meta=like, **axes)
 
 
 def _example(model: Estimator, X: Any) -> Any:

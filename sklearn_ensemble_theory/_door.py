@@ -137,7 +137,7 @@ CHANGING = ("fit", "partial_fit", "set_", "get_")
 class NeedsRows:
     """In the place of `fit_batches` where there is none: an AttributeError that says why."""
 
-    def __get__(self, estimator: Any, owner: type) -> Any:
+    def __get__(self, instance: Any, owner: type) -> Any:
         raise AttributeError(
             f"{owner.__name__} has no fit_batches, because it needs the rows in memory; the user "
             "guide, 'Larger than memory', lists the estimators that read batches."
