@@ -391,11 +391,14 @@ class BinnedBlock(NamedTuple):
     def taken(self, chosen: np.ndarray) -> BinnedBlock | None:
         """Some rows, with the codes of all; None if there are none. O(n)."""
         rows = np.flatnonzero(chosen).astype(np.int32)
-        if not len(rows):
-            return None
+        return self.part(rows) if len(rows) else None
+
+    def part(self, rows: np.ndarray) -> BinnedBlock:
+        """The rows of these numbers, int32, with the codes of all. O(n)."""
         weights = None if self.weights is None else self.weights.take(rows)
         targets = self.targets.take(rows)
-        return BinnedBlock(self.codes, targets, weights, self.kinds, self.number, rows=rows)
+        places = rows if self.rows is None else self.rows.take(rows)
+        return BinnedBlock(self.codes, targets, weights, self.kinds, self.number, rows=places)
 
 
 class ScoreMove(NamedTuple):
@@ -583,7 +586,8 @@ def start_round(
     sizes = size.sum(axis=1) if weight is None else size @ weight
     replies = Parts([])
     if units is not None:
-        replies = replies_of_trees(rows, target, units, requests, [[] for _ in requests])
+        nodes = rows.nodes([[] for _ in requests])
+        replies = replies_of_trees(data, target, nodes, units, requests)
     sizes = np.append(value * data.total, sizes)
     return RoundStart(OfBlocks({data.number: sizes}), replies)
 
@@ -606,24 +610,34 @@ def grow_on_block(
 
     `splits` are all splits so far, with those of the requests.
     """
-    return replies_of_trees(rows, targets_of_trees(rows, loss)[1], units, requests, splits)
+    data, u, nodes = rows.data, rows.u, rows.nodes(splits)
+    if len(nodes) == 1 and requests[0] is not None:
+        # The targets of the rows that are counted, often half of all.
+        wanted = np.zeros(2 * len(splits[0]) + 1, dtype=bool)
+        wanted[[*requests[0].counted, *requests[0].ranged]] = True
+        chosen = np.flatnonzero(wanted.take(nodes[0])).astype(np.int32)
+        if len(chosen):
+            data, u, nodes = data.part(chosen), u.take(chosen, axis=0), [nodes[0].take(chosen)]
+    target = EmpiricalRisk(loss, data.y, data.weight).at(u).target
+    target = np.ascontiguousarray(target.T.reshape(-1, len(u)))
+    return replies_of_trees(data, target, nodes, units, requests)
 
 
 def replies_of_trees(
-    rows: RowsOfFit,
+    data: BinnedBlock,
     target: np.ndarray,
+    nodes: list[np.ndarray],
     units: GridUnits,
     requests: Sequence[TreeRequest | None],
-    splits: list[list[Split]],
 ) -> Parts:
-    data, replies = rows.data, []
-    weight = data.weight
-    for k, (request, nodes) in enumerate(zip(requests, rows.nodes(splits))):
+    """The answers for the rows of `data`, of the targets (K, n). O(n p) for each tree."""
+    weight, replies = data.weight, []
+    for k, (request, node) in enumerate(zip(requests, nodes)):
         reply = None
         if request is not None:
             integers = integer_rows(target[k], weight, units.targets[k], units)
             request = request._replace(splits=[])  # which the nodes have followed
-            reply = answered(data.codes, integers, target[k], nodes, request, units, data.rows)[1]
+            reply = answered(data.codes, integers, target[k], node, request, units, data.rows)[1]
         replies.append(reply)
     return Parts(replies)
 
