@@ -15,6 +15,7 @@ from sklearn.utils.extmath import softmax
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._batches import FitsBatches
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._categories import fitted_encoder, numbered_learner
 from sklearn_ensemble_theory._compat import Interval, StrOptions
@@ -75,7 +76,7 @@ def _members_vote(model: "AdaBoostClassifier") -> bool:
 
 
 @documented(TEXTS)
-class AdaBoostClassifier(WeightedVotes):
+class AdaBoostClassifier(FitsBatches, WeightedVotes):
     """AdaBoost with decision stumps or any classifier: discrete, real, gentle and AdaBoost.MH.
 
     Each round fits a weak learner to the training rows under weights proportional to exp(-margin)
