@@ -209,9 +209,8 @@ def frames_of(kind, frame):
         if not POLARS_IS_READ:
             pytest.skip("this scikit-learn does not read polars")
         # The categories of polars have one order for all batches.
-        whole = pl.from_pandas(frame.astype({"kind": str})).with_columns(
-            pl.col("kind").cast(pl.Categorical)
-        )
+        columns = {name: frame[name].tolist() for name in frame}
+        whole = pl.DataFrame(columns).with_columns(pl.col("kind").cast(pl.Categorical))
         return [whole[start : start + ROWS] for start in range(0, len(frame), ROWS)]
     pa = pytest.importorskip("pyarrow", exc_type=ImportError)
     batches = pa.Table.from_pandas(frame, preserve_index=False).to_batches(max_chunksize=ROWS)

@@ -8,7 +8,6 @@ import pytest
 from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
-    SmoothingSplineRegressor,
 )
 
 from .surroundings import QuantileSketch, bin_edges_from_quantiles
@@ -97,7 +96,6 @@ def test_reductions_move_ranks_by_their_share(monkeypatch):
     [
         (GradientBoostingClassifier, ["SAMPLE", "MOST"]),
         (GradientBoostingRegressor, ["SAMPLE", "MOST"]),
-        (SmoothingSplineRegressor, ["SAMPLE", "MOST"]),
     ],
 )
 def test_the_numbers_of_rows_that_docstrings_tell(estimator, n_most):
@@ -105,6 +103,10 @@ def test_the_numbers_of_rows_that_docstrings_tell(estimator, n_most):
         assert f"{getattr(quantile_sketch, name):,}" in estimator.__doc__
 
 
-def test_the_number_of_rows_that_the_guide_tells():
-    page = Path(__file__).parents[1] / "docs" / "user_guide" / "larger_than_memory.md"
-    assert f"{quantile_sketch.SAMPLE:,} rows of each chunk" in page.read_text(encoding="utf-8")
+def test_the_numbers_of_rows_that_the_guide_tells():
+    guide = Path(__file__).parents[1] / "docs" / "user_guide"
+    page = (guide / "larger_than_memory.md").read_text(encoding="utf-8")
+    assert f"{quantile_sketch.SAMPLE:,} rows of each chunk" in page
+    of_splines = (guide / "smoothing.md").read_text(encoding="utf-8")
+    assert f"no chunk has more than {quantile_sketch.SAMPLE:,} rows" in of_splines
+    assert f"all together have at most {quantile_sketch.MOST:,}" in of_splines

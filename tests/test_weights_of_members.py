@@ -103,7 +103,10 @@ def test_with_routing_a_pipeline_gets_the_weights_of_its_last_step(cls, data):
     )
     expected = getattr(alone, scores)(X)
     np.testing.assert_allclose(getattr(model, scores)(X), expected, rtol=1e-7, atol=1e-9)
-    assert np.abs(getattr(plain, scores)(X) - expected).max() > 1e-3
+    if cls is package.LPBoostClassifier:  # whose votes may be those of one member
+        assert abs(plain.soft_margin_ - model.soft_margin_) > 1e-3
+    else:
+        assert np.abs(getattr(plain, scores)(X) - expected).max() > 1e-3
 
 
 @config_context(enable_metadata_routing=True)

@@ -405,7 +405,7 @@ def centred(table: np.ndarray, weight: np.ndarray, missing: bool) -> tuple[np.nd
 
     A last bin of missing values without weight gets 0.
     """
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         mean = weight @ table / weight.sum()
         if not np.isfinite(mean).all():  # of tables near the largest float
             mean = within_range((weight / weight.sum()) @ table)
