@@ -360,7 +360,7 @@ def test_pickles_clones_and_searches():
     ],
 )
 def test_a_warm_start_takes_the_new_wish(model):
-    model = with_wish(model, MISSING).fit(FRAME, Y)
+    model = with_wish(model, clone(MISSING)).fit(FRAME, Y)
     before = model.predict(ROWS)
     model.set_params(categorical_features__unseen="mean", n_estimators=9).fit(FRAME, Y)
     whole = with_wish(model, MEAN).set_params(warm_start=False).fit(FRAME, Y)
