@@ -22,6 +22,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor, RidgeCV
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory._categories import MOST_CATEGORY_BINS, CategoricalColumns
@@ -103,7 +104,9 @@ class OnNumbers(MetaEstimatorMixin, BaseEstimator):
         share = normalised_weights(sample_weight, X.shape[0])
         self.is_sparse_ = issparse(X)
         if self.is_sparse_:
-            units = _units(abs(X).nanmax(axis=0).toarray().ravel())
+            X = X.astype(np.float64)
+            ends = min_max_axis(X, axis=0, ignore_nan=True)
+            units = _units(np.abs(ends).max(axis=0))
             self.scaler_ = StandardScaler(with_mean=False)
             self.scaler_.fit(X.multiply(1.0 / units).tocsr(), sample_weight=share)
             self.scaler_.scale_ *= units
