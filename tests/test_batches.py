@@ -267,7 +267,7 @@ def test_a_file_of_text_is_closed_after_its_first_batch(tmp_path):
 def test_a_lazy_frame_of_polars():
     pl = pytest.importorskip("polars")
     if not (POLARS_IS_READ and hasattr(pl.LazyFrame, "collect_batches")):
-        pytest.skip("without batches of lazy frames")
+        pytest.skip("this polars has no batches of lazy frames, or scikit-learn does not read it")
     frame = table().drop(columns=["kind", "size"])
     lazy = pl.from_pandas(frame).lazy()
     model = L2BoostingRegressor(30, **PLAIN)

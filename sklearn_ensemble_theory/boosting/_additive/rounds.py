@@ -57,6 +57,17 @@ _SMOOTHING_AT_ONCE = 2**8
 _MAX_SETS_KEPT = 256
 
 
+Rounds = tuple[np.ndarray, ...]
+
+
+def joined(parts: list[Rounds]) -> Rounds:
+    """The arrays of rounds that were made in parts, which become one part."""
+    if len(parts) != 1:
+        empty = (np.empty(0, np.int32), np.empty(0), np.empty(0), np.empty(0))
+        parts[:] = [tuple(np.concatenate(part) for part in zip(empty, *parts))]
+    return parts[0]
+
+
 # --- smoothing rounds -----------------------------------------------------------------------------
 
 
@@ -177,7 +188,7 @@ class SmoothingRounds:
         self.floor = _EXHAUSTED**2 * state.cuts.squares
         self.n_run, self.exhausted, self.held_total = 0, False, 0.0
         self.coefficients = np.zeros(state.n_cuts)
-        self.parts: list = []
+        self.parts: list[Rounds] = []
 
     def run(self, n_rounds: int) -> None:
         """At most `n_rounds` more rounds."""
@@ -196,28 +207,20 @@ class SmoothingRounds:
             done += made
         self.n_run += done
 
-    def _joined(self) -> tuple[np.ndarray, ...]:
-        if len(self.parts) == 1:
-            return self.parts[0]
-        empty = (np.empty(0, np.int32), np.empty(0), np.empty(0), np.empty(0))
-        joined = tuple(np.concatenate(part) for part in zip(empty, *self.parts))
-        self.parts = [joined]
-        return joined
-
     @property
     def path(self) -> SmoothingPath:
         """All rounds so far."""
-        return SmoothingPath(self.candidates, *self._joined()[:3])
+        return SmoothingPath(self.candidates, *joined(self.parts)[:3])
 
     @property
     def falls(self) -> np.ndarray:
         """By how much each round lowered the sum of squares over the training rows."""
-        return self._joined()[2]
+        return joined(self.parts)[2]
 
     @property
     def held_changes(self) -> np.ndarray:
         """By how much each round changed the sum of squares over the held-out rows."""
-        return self._joined()[3]
+        return joined(self.parts)[3]
 
 
 # --- stumps ---------------------------------------------------------------------------------------
@@ -325,7 +328,7 @@ class TableStumps:
         # The sums of squares over held-out rows of the columns of cuts, then of sets.
         self.lengths = _held_lengths(state.cuts) if state.has_held else np.empty(0)
         self.chosen = np.empty(0, dtype=np.int32)
-        self.parts: list = []
+        self.parts: list[Rounds] = []
         self.n_run, self.exhausted, self.held_total = 0, state.n_cuts == 0, 0.0
 
     def run(self, n_rounds: int, progress: Progress | None = None) -> None:
@@ -378,17 +381,9 @@ class TableStumps:
         # |r - bz|^2 - |r|^2 = b (b |z|^2 - 2 z'r), with all sums over the held-out rows.
         return steps * (steps * self.lengths[chosen] - 2 * held)
 
-    def _joined(self) -> tuple[np.ndarray, ...]:
-        if len(self.parts) == 1:
-            return self.parts[0]
-        empty = (np.empty(0, np.int32), np.empty(0), np.empty(0), np.empty(0))
-        joined = tuple(np.concatenate(part) for part in zip(empty, *self.parts))
-        self.parts = [joined]
-        return joined
-
     @property
     def path(self) -> StumpPath:
-        chosen, steps, held, _ = self._joined()
+        chosen, steps, held, _ = joined(self.parts)
         if not self.state.has_held:
             held = held[:0]
         sets = [] if self.sets is None else self.sets.found
@@ -400,11 +395,11 @@ class TableStumps:
 
     @property
     def falls(self) -> np.ndarray:
-        return (2 / self.learning_rate - 1) * self._joined()[1] ** 2
+        return (2 / self.learning_rate - 1) * joined(self.parts)[1] ** 2
 
     @property
     def held_changes(self) -> np.ndarray:
-        return self._joined()[3]
+        return joined(self.parts)[3]
 
 
 def _held_lengths(cuts: NormalizedCuts) -> np.ndarray:
