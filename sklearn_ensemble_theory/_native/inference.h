@@ -201,42 +201,4 @@ static void turn_lines(
     }
 }
 
-/* --- rows of leaves --------------------------------------------------------------------------- */
-
-/* Merge two runs of increasing numbers, without branches that the processor would guess wrongly. */
-static inline void merge(
-    const int64_t *a, const int64_t *a_end, const int64_t *b, const int64_t *b_end,
-    int64_t *restrict out)
-{
-    while (a < a_end && b < b_end) {
-        int64_t first = *a, second = *b;
-        int takes_second = second < first;
-        *out++ = takes_second ? second : first;
-        a += !takes_second;
-        b += takes_second;
-    }
-    memcpy(out, a, (size_t)(a_end - a) * sizeof *a);
-    memcpy(out + (a_end - a), b, (size_t)(b_end - b) * sizeof *b);
-}
-
-/* The same numbers in increasing order, in `keys` or in `other`. Run k, of increasing numbers, is
-   keys[bounds[k]] ... keys[bounds[k + 1] - 1]; the bounds are overwritten. O(size log n_runs). */
-static int64_t *merge_runs(int64_t *keys, int64_t *other, ptrdiff_t *bounds, ptrdiff_t n_runs)
-{
-    while (n_runs > 1) {
-        int64_t *swapped = keys;
-        ptrdiff_t end = bounds[n_runs], merged = 0;
-        for (ptrdiff_t k = 0; k < n_runs; k += 2, merged++) {
-            ptrdiff_t start = bounds[k], middle = bounds[k + 1];
-            ptrdiff_t stop = k + 2 <= n_runs ? bounds[k + 2] : middle;
-            merge(keys + start, keys + middle, keys + middle, keys + stop, other + start);
-            bounds[merged] = start;
-        }
-        bounds[merged] = end;
-        n_runs = merged;
-        keys = other;
-        other = swapped;
-    }
-    return keys;
-}
 #endif

@@ -8,7 +8,7 @@ their rounding leaves in doubt.
 """
 
 from libc.math cimport INFINITY, fabsf
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 
 from .arrays cimport require
@@ -32,15 +32,16 @@ cdef extern from "inference.h" nogil:
     void extremes(const int16_t*, const int64_t*, Py_ssize_t, int16_t*)
     void turn_lines(
         const int16_t*, const int64_t*, Py_ssize_t, float, Py_ssize_t, float*)
-    int64_t* merge_runs(int64_t*, int64_t*, Py_ssize_t*, Py_ssize_t)
 
 LANES, BYTES = LANES_, BYTES_
 
 cdef enum:
     # A search by halves ends where so few numbers are left.
     FEW = 128
-    # A query whose leaves hold fewer than n / SORTED rows sorts them; otherwise all n are walked.
-    SORTED = 16
+    # Ranges of ranks that the rows of a query are divided into at a time, 2^DIVIDED of them, and so
+    # few rows that they are sorted by insertion instead.
+    DIVIDED = 8
+    INSERTED = 16
 
 # Larger numbers are infinite: so few are looked for beyond it.
 cdef float TOP = 1e30
@@ -373,6 +374,84 @@ cdef int require_rows(const int64_t[::1] rows, Py_ssize_t n) except -1:
 # --- rows of leaves -------------------------------------------------------------------------------
 
 
+def fill_leaves(
+    const int32_t[::1] leaves,
+    const int64_t[::1] rows,
+    const double[::1] weights,
+    const int32_t[::1] rank,
+    Py_ssize_t n_trees,
+    int64_t[::1] sizes,
+    int32_t[::1] ranks,
+    double[::1] shares,
+):
+    """The rows of one tree in the order of their leaves, and in a leaf in that of their ranks.
+
+    O(n + n_nodes): rows are put into their leaves in the order of their ranks.
+
+    Parameters
+    ----------
+    leaves : int32 array of shape (n,)
+        The node of each row.
+    rows : int64 array of shape (k,)
+        Those that the tree was fitted to, each once.
+    weights : float64 array of shape (k,)
+    rank : int32 array of shape (n,)
+        Different numbers from 0 to n - 1.
+    n_trees : int
+        In each leaf the shares sum to 1 / n_trees.
+    sizes : int64 array of shape (n_nodes,)
+        Output: the number of rows of each node.
+    ranks, shares : int32 and float64 arrays of shape (k,)
+        Output.
+    """
+    cdef Py_ssize_t at, i, node, end, k = rows.shape[0], n = rank.shape[0]
+    cdef Py_ssize_t n_nodes = sizes.shape[0]
+    cdef bint fit = True
+    cdef int32_t* place = NULL
+    cdef int64_t* start = NULL
+    cdef double* total = NULL
+    require(leaves.shape[0] == n and weights.shape[0] == k and ranks.shape[0] == k
+            and shares.shape[0] == k and n < 2147483647 and n_trees > 0)
+    place = <int32_t*>calloc(n + 1, sizeof(int32_t))
+    start = <int64_t*>malloc((n_nodes + 1) * sizeof(int64_t))
+    total = <double*>calloc(n_nodes + 1, sizeof(double))
+    if place == NULL or start == NULL or total == NULL:
+        free(place)
+        free(start)
+        free(total)
+        raise MemoryError
+    with nogil:
+        for node in range(n_nodes):
+            sizes[node] = 0
+        for at in range(k):
+            i = rows[at]
+            if not (0 <= i < n and 0 <= rank[i] < n and 0 <= leaves[i] < n_nodes
+                    and place[rank[i]] == 0):
+                fit = False
+                break
+            place[rank[i]] = <int32_t>(at + 1)
+            sizes[leaves[i]] += 1
+            total[leaves[i]] += weights[at]
+        if fit:
+            end = 0
+            for node in range(n_nodes):
+                start[node] = end
+                end += sizes[node]
+                total[node] *= n_trees
+            for i in range(n):
+                if place[i] == 0:
+                    continue
+                at = place[i] - 1
+                node = leaves[rows[at]]
+                ranks[start[node]] = <int32_t>i
+                shares[start[node]] = weights[at] / total[node]
+                start[node] += 1
+        free(place)
+        free(start)
+        free(total)
+    require(fit)
+
+
 def leaf_quantiles(
     const int64_t[:, ::1] leaves,
     const int64_t[::1] first,
@@ -384,8 +463,9 @@ def leaf_quantiles(
 ):
     """The rank of the target at which the shares of a query's rows reach each level.
 
-    Shares are added in the order of the ranks; those of one row in the order of the trees. For s
-    rows in the leaves of a query O(s log T), and O(s + n) where s is above n / SORTED.
+    O(s) for the s rows in the leaves of a query: they are divided by their ranks, and only those
+    around a level are sorted. The sums of shares are equal to those in any other order up to
+    rounding.
 
     Parameters
     ----------
@@ -394,7 +474,7 @@ def leaf_quantiles(
     first : int64 array of shape (n_nodes + 1,)
         The rows of node k are first[k] ... first[k + 1] - 1.
     rank : int32 array
-        Ranks of the targets of the rows, not decreasing in a node.
+        Ranks of the targets of the rows.
     share : float64 array of the same shape
     n : int
         Number of training rows.
@@ -403,16 +483,12 @@ def leaf_quantiles(
     out : int64 array of shape (m, k)
         Output.
     """
-    cdef Py_ssize_t i, t, at, node, size, most = 0, m = leaves.shape[0], T = leaves.shape[1]
+    cdef Py_ssize_t i, t, at, stop, node, size, most = 0, m = leaves.shape[0], T = leaves.shape[1]
     cdef Py_ssize_t n_nodes = first.shape[0] - 1, n_levels = levels.shape[0]
-    cdef bint fit = True, known = True
+    cdef bint fit = True
+    cdef int32_t low, high
     cdef Search found
-    cdef Py_ssize_t* bounds = NULL
-    cdef int64_t* keys = NULL
-    cdef int64_t* other = NULL
-    cdef int64_t* own
-    cdef double* shares = NULL
-    cdef double* sums = NULL
+    cdef Shared* entries = NULL
     require(share.shape[0] == rank.shape[0] and out.shape[0] == m and out.shape[1] == n_levels
             and n >= 0)
     for i in range(m):
@@ -424,55 +500,104 @@ def leaf_quantiles(
         most = max(most, size)
     if m == 0 or n_levels == 0:
         return
-    bounds = <Py_ssize_t*>malloc((T + 1) * sizeof(Py_ssize_t))
-    keys = <int64_t*>malloc((most + 1) * sizeof(int64_t))
-    other = <int64_t*>malloc((most + 1) * sizeof(int64_t))
-    shares = <double*>malloc((most + 1) * sizeof(double))
-    sums = <double*>calloc(n + 1, sizeof(double))
-    if bounds == NULL or keys == NULL or other == NULL or shares == NULL or sums == NULL:
-        m, known = 0, False
+    # And as many to divide them.
+    entries = <Shared*>malloc((2 * most + 1) * sizeof(Shared))
+    if entries == NULL:
+        raise MemoryError
     with nogil:
         for i in range(m):
-            size = 0
+            size, low, high = 0, 2147483647, -1
             for t in range(T):
-                bounds[t] = size
                 node = leaves[i, t]
-                for at in range(first[node], first[node + 1]):
-                    if not 0 <= rank[at] < n:
-                        fit = False
-                        break
-                    # The rank, and in the low bits where its share is.
-                    keys[size] = (<int64_t>rank[at] << 32) | size
-                    shares[size] = share[at]
+                stop = first[node + 1]
+                for at in range(first[node], stop):
+                    entries[size].rank, entries[size].share = rank[at], share[at]
+                    low, high = min(low, rank[at]), max(high, rank[at])
                     size += 1
-            if not fit:
+            if size > 0 and not 0 <= low <= high < n:
+                fit = False
                 break
-            bounds[T] = size
-            found = Search(&levels[0], n_levels, &out[i, 0], 0, 0, 0.0)
-            if size * SORTED < n:
-                own = merge_runs(keys, other, bounds, T)
-                for at in range(size):
-                    if passes(&found, own[at] >> 32, shares[<uint32_t>own[at]]):
-                        break
-            else:
-                for at in range(size):
-                    sums[keys[at] >> 32] += shares[at]
-                for at in range(n):
-                    if sums[at] != 0 and passes(&found, at, sums[at]):
-                        break
-                for at in range(size):
-                    sums[keys[at] >> 32] = 0.0
+            found = Search(&levels[0], n_levels, &out[i, 0], 0, 0.0)
+            reach(&found, entries, size, entries + most, low, high)
             while found.n_found < n_levels:  # the shares sum to 1 up to rounding
-                found.out[found.n_found] = found.last
+                found.out[found.n_found] = max(high, 0)
                 found.n_found += 1
-        free(bounds)
-        free(keys)
-        free(other)
-        free(shares)
-        free(sums)
-    if not known:
-        raise MemoryError
+        free(entries)
     require(fit)
+
+
+# A row in the leaf of a tree.
+cdef struct Shared:
+    int32_t rank
+    double share
+
+
+# A walk over the rows of a query in the order of their targets.
+cdef struct Search:
+    const double* levels
+    Py_ssize_t n_levels
+    int64_t* out
+    Py_ssize_t n_found
+    double reached  # the shares so far
+
+
+cdef bint reach(
+    Search* search, Shared* entries, Py_ssize_t size, Shared* spare, int64_t low, int64_t high
+) noexcept nogil:
+    """Go on over rows of ranks from low to high, which are reordered; whether all levels are found.
+
+    `spare` has room for as many.
+    """
+    cdef Py_ssize_t[(1 << DIVIDED) + 1] ends
+    cdef Py_ssize_t at, start, place, count, n_ranges
+    cdef Shared entry
+    cdef double total
+    cdef int shift = 0
+    if size <= INSERTED or low == high:
+        if low < high:
+            for at in range(1, size):
+                entry = entries[at]
+                place = at
+                while place > 0 and entries[place - 1].rank > entry.rank:
+                    entries[place] = entries[place - 1]
+                    place -= 1
+                entries[place] = entry
+        for at in range(size):
+            search.reached += entries[at].share
+            while search.reached >= search.levels[search.n_found]:
+                search.out[search.n_found] = entries[at].rank
+                search.n_found += 1
+                if search.n_found == search.n_levels:
+                    return True
+        return False
+    while (high - low) >> shift >= 1 << DIVIDED:
+        shift += 1
+    n_ranges = ((high - low) >> shift) + 1
+    for at in range(n_ranges + 1):
+        ends[at] = 0
+    for at in range(size):
+        ends[((entries[at].rank - low) >> shift) + 1] += 1
+    for at in range(n_ranges):
+        ends[at + 1] += ends[at]
+    for at in range(size):
+        place = (entries[at].rank - low) >> shift
+        spare[ends[place]] = entries[at]
+        ends[place] += 1
+    start = 0
+    for place in range(n_ranges):
+        count = ends[place] - start
+        total = search.reached
+        for at in range(start, ends[place]):
+            total += spare[at].share
+        if total < search.levels[search.n_found]:
+            search.reached = total
+        elif count > 0 and reach(
+            search, spare + start, count, entries + start,
+            low + (place << shift), low + ((place + 1) << shift) - 1
+        ):
+            return True
+        start = ends[place]
+    return False
 
 
 def most_shared(
@@ -560,23 +685,3 @@ def most_shared(
                 if left == 0:
                     break
     require(fit)
-
-# A walk over the rows of a query in the order of their targets.
-cdef struct Search:
-    const double* levels
-    Py_ssize_t n_levels
-    int64_t* out
-    Py_ssize_t n_found
-    int64_t last  # the rank of the row before
-    double reached  # the shares so far
-
-
-cdef inline bint passes(Search* search, int64_t rank, double share) noexcept nogil:
-    """Go on to the next row; whether all levels are reached."""
-    search.reached += share
-    search.last = rank
-    while (search.n_found < search.n_levels
-           and search.reached >= search.levels[search.n_found]):
-        search.out[search.n_found] = rank
-        search.n_found += 1
-    return search.n_found == search.n_levels

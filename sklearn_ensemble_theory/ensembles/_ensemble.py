@@ -3,7 +3,7 @@
 The draws are repeated from the members' seeds; only X (for trees) and y are kept.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -55,6 +55,7 @@ class MemberDraws(Protocol):
     frames: bool
     all_features: bool
     empty: str
+    honest: float
 
     def draw(self, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
 
@@ -199,14 +200,23 @@ def rows_of_equal_weight(ensemble: Ensemble, what: str) -> np.ndarray | None:
 # --- which members are outside of which rows ------------------------------------------------------
 
 
-def outside_masks(ensemble: Ensemble, rows: np.ndarray | None) -> OutsideMasks:
-    """Return the masks of these training rows, those of all rows made once."""
+def outside_masks(
+    ensemble: Ensemble,
+    rows: np.ndarray | None,
+    drawn: Callable[[], Iterable[np.ndarray]] | None = None,
+) -> OutsideMasks:
+    """Return the masks of these training rows, those of all rows made once.
+
+    `drawn()` are the rows of each member, where a caller has them.
+    """
     spec = ensemble.draws
 
     def make() -> OutsideMasks:
-        outside = (spec.scheme.is_outside(spec.draw(seed)[1]) for seed in ensemble.seeds)
-        inside = [np.flatnonzero(~each) for each in outside]
-        return OutsideMasks(spec.scheme.n_samples, inside)
+        scheme, draw = spec.scheme, spec.draw
+        inside = (draw(seed)[1] for seed in ensemble.seeds) if drawn is None else drawn()
+        if scheme.unit_of_row is not None:
+            inside = (np.flatnonzero(~scheme.is_outside(own)) for own in inside)
+        return OutsideMasks(scheme.n_samples, list(inside))
 
     masks = kept_rows(ensemble, "This method").derived("masks", ensemble.members, make)
     return masks if rows is None or len(rows) == len(masks) else masks.of_rows(rows)

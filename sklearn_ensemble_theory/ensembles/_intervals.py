@@ -136,11 +136,14 @@ def _predictions(
         levels = {"both": (alpha / 2, 1 - alpha / 2), "lower": (alpha, alpha)}
         at = np.array(levels.get(side, (coverage, coverage)))
         leaf_rows = rows_of_leaves(ensemble, "method='quantile'")
-        kept, masks = kept_X(ensemble, "method='quantile'"), outside_masks(ensemble, rows)
+        kept = kept_X(ensemble, "method='quantile'")
+        # Where a tree has all of its rows in its leaves, they need not be drawn again.
+        drawn = None if ensemble.draws.honest else leaf_rows.drawn
+        masks = outside_masks(ensemble, rows, drawn)
         outside = kept_rows(ensemble, "method='quantile'").derived(
             f"quantiles {at.tolist()} out of bag",
             ensemble.members,
-            lambda: leaf_rows.quantiles_outside(tree_input(ensemble, kept)[rows], masks, at),
+            lambda: leaf_rows.quantiles_outside(tree_input(ensemble, kept), rows, masks, at),
         )
         found = leaf_rows.quantiles(tree_input(ensemble, X), at)
         return (*np.ldexp(outside, -exponent).T, one), (*np.ldexp(found, -exponent).T, ones)

@@ -8,13 +8,14 @@ fitted in tree b. The weight of row i at x is
 and the distribution at x puts w_i(x) on the target of row i [Meinshausen, 2006].
 """
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from sklearn_ensemble_theory._native.inference import leaf_quantiles
+from sklearn_ensemble_theory._native.inference import fill_leaves, leaf_quantiles
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.ensembles._ensemble import (
     Ensemble,
@@ -38,8 +39,9 @@ from sklearn_ensemble_theory.trees._tree_arrays import member_nodes, read_by
 
 # Shares of 1 that are sums of at most some thousand terms are equal if they differ by less.
 ROUNDING = 1e-12
-# Leaves that are looked up at once.
+# Leaves that are looked up at once, and those of training rows that are kept: 128 MB.
 LEAVES = 2**21
+KEPT_LEAVES = 2**25
 
 
 def predicted_quantiles(ensemble: Ensemble, X, quantiles: ArrayLike) -> np.ndarray:
@@ -149,26 +151,35 @@ class LeafRows:
         n, n_trees = len(order), len(draws)
         rank = np.empty(n, dtype=np.int32)
         rank[order] = np.arange(n, dtype=np.int32)
-        # Beside the nodes an empty one, which stands for trees that do not count.
-        self.first = np.zeros(finder.n_nodes + 2, dtype=np.int64)
-        parts_rank, parts_share = [], []
-        # (T, n); nodes of one tree fit into 32 bits, those of all trees may not.
-        leaves = np.empty((n_trees, n), dtype=np.int32 if finder.n_nodes < 2**31 else np.int64)
+        leaves = np.empty((n_trees, n), dtype=np.int32)  # among the nodes of its tree
         step = max(1, LEAVES // n_trees)
         for start in range(0, n, step):
-            leaves[:, start : start + step] = finder.leaves(X[start : start + step]).T
+            found = finder.leaves(X[start : start + step]) - finder.starts[:-1]
+            leaves[:, start : start + step] = found.T
+        self._leaves = leaves if leaves.size <= KEPT_LEAVES else None
+        # Beside the nodes an empty one, which stands for trees that do not count.
+        self.first = np.zeros(finder.n_nodes + 2, dtype=np.int64)
+        self.ends = np.cumsum([0, *(len(rows) for rows, _ in draws)])
+        self.rank = np.empty(self.ends[-1], dtype=np.int32)
+        self.share = np.empty(self.ends[-1])
         for t, (rows, weights) in enumerate(draws):
-            a, b = finder.starts[t], finder.starts[t + 1]
-            leaf = leaves[t][rows] - a
-            # Rows in the order of their leaves, and in a leaf in that of their ranks.
-            by_leaf = np.argsort((leaf.astype(np.int64) << 32) | rank[rows])
-            totals = np.bincount(leaf, weights=weights, minlength=b - a)
-            self.first[a + 1 : b + 1] = np.bincount(leaf, minlength=b - a)
-            parts_rank.append(rank[rows[by_leaf]])
-            share = weights / (totals[leaf] * n_trees)
-            parts_share.append(share[by_leaf])
+            own = slice(self.ends[t], self.ends[t + 1])
+            sizes = self.first[finder.starts[t] + 1 : finder.starts[t + 1] + 1]
+            entries = self.rank[own], self.share[own]
+            drawn = rows.astype(np.int64, copy=False), weights.astype(np.float64, copy=False)
+            fill_leaves(leaves[t], *drawn, rank, n_trees, sizes, *entries)
         np.cumsum(self.first, out=self.first)
-        self.rank, self.share = np.concatenate(parts_rank), np.concatenate(parts_share)
+
+    def drawn(self) -> Iterator[np.ndarray]:
+        """The rows in the leaves of each tree, which have no order."""
+        for start, end in itertools.pairwise(self.ends):
+            yield self.order[self.rank[start:end]]
+
+    def training_leaves(self, X, rows: np.ndarray) -> np.ndarray:
+        """The leaves of some of the training rows X, of shape (len(rows), T)."""
+        if self._leaves is None:
+            return self.finder.leaves(X[rows])
+        return self._leaves[:, rows].T + self.finder.starts[:-1]
 
     def quantiles(self, X, levels: np.ndarray) -> np.ndarray:
         """Return the smallest targets y with F(y | x) >= level, an array of shape (m, k)."""
@@ -182,22 +193,25 @@ class LeafRows:
             found[rows, order] = self._of_leaves(leaves, levels[order])
         return found
 
-    def quantiles_outside(self, X, masks: OutsideMasks, levels: np.ndarray) -> np.ndarray:
-        """The same at n training rows, by the trees outside of each; the levels increase."""
+    def quantiles_outside(
+        self, X, rows: np.ndarray, masks: OutsideMasks, levels: np.ndarray
+    ) -> np.ndarray:
+        """The same at some training rows, by the trees outside of each; the levels increase."""
         n_trees = len(self.finder.members)
-        found = np.full((X.shape[0], len(levels)), np.nan)
+        found = np.full((len(rows), len(levels)), np.nan)
         order = np.argsort(masks.counts, kind="stable")
         step = max(1, LEAVES // n_trees)
         for start in range(0, len(order), step):
-            rows = order[start : start + step]
-            leaves = np.where(masks.numbers(rows, bool), self.finder.leaves(X[rows]), -1)
+            own = order[start : start + step]
+            leaves = self.training_leaves(X, rows[own])
+            leaves[~masks.numbers(own, bool)] = -1
             # The shares of k of T trees sum to k/T: rows outside of as many trees go together.
-            counts, starts = np.unique(masks.counts[rows], return_index=True)
-            ends = np.append(starts[1:], len(rows))
+            counts, starts = np.unique(masks.counts[own], return_index=True)
+            ends = np.append(starts[1:], len(own))
             for count, first, last in zip(counts, starts, ends):
                 if count:
                     reached = np.maximum(levels * (count / n_trees) - ROUNDING, 0.0)
-                    found[rows[first:last]] = self._of_leaves(leaves[first:last], reached)
+                    found[own[first:last]] = self._of_leaves(leaves[first:last], reached)
         return found
 
     def _of_leaves(self, leaves: np.ndarray, levels: np.ndarray) -> np.ndarray:

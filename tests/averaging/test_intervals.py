@@ -17,7 +17,8 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
 )
 from sklearn_ensemble_theory.bounds import jackknife_plus_coverage_bound
-from sklearn_ensemble_theory.ensembles import _leave_one_out_ranks
+from sklearn_ensemble_theory.ensembles import _leave_one_out_ranks, _quantiles
+from sklearn_ensemble_theory.ensembles._ensemble import outside_masks
 from sklearn_ensemble_theory.ensembles._leave_one_out_ranks import LookedUpSums, order_statistics
 from sklearn_ensemble_theory.ensembles._quantiles import rows_of_leaves
 from sklearn_ensemble_theory.ensembles._training_rows import OutsideMasks
@@ -86,12 +87,26 @@ def test_quantiles_are_those_of_the_definition(regression, name, weighted):
     np.testing.assert_array_equal(model.predict_quantiles(new, 0.5), expected[:, 3])
 
 
-def test_quantiles_of_large_leaves_walk_all_rows(regression):
-    """Both branches of the loop."""
+def test_quantiles_of_large_leaves(regression):
     X, y = regression
     model = RandomForestRegressor(20, min_samples_leaf=30, random_state=0).fit(X, y)
     expected = quantiles_by_definition(weights_by_definition(model, X, X), y, LEVELS)
     np.testing.assert_array_equal(model.predict_quantiles(X, LEVELS), expected)
+
+
+@pytest.mark.parametrize("honest", [False, True])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_quantile_intervals_from_draws_that_are_made_once(regression, honest, grouped, monkeypatch):
+    """The members outside of rows as by further draws; leaves of training rows kept or found."""
+    X, y = regression
+    groups = np.arange(len(y)) // 3 if grouped else None
+    model = RandomForestRegressor(15, min_samples_leaf=2, honesty=honest, random_state=0)
+    found = model.fit(X, y, groups=groups).predict_interval(X, 0.5, method="quantile")
+    by_leaves = outside_masks(model.ensemble_, None).bits
+    monkeypatch.setattr(_quantiles, "KEPT_LEAVES", 0)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(outside_masks(again.ensemble_, None).bits, by_leaves)
+    np.testing.assert_array_equal(again.predict_interval(X, 0.5, method="quantile"), found)
 
 
 def test_quantiles_of_sparse_rows_and_a_pickle(regression):

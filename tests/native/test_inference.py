@@ -10,6 +10,7 @@ from .loops import (
     BYTES,
     byte_tables,
     exact_order_statistics,
+    fill_leaves,
     leaf_quantiles,
     most_shared,
     rows_near_rank,
@@ -36,13 +37,26 @@ def in_leaves(**wrong):
     return {**known, **wrong}
 
 
+def ranks_of(kind, shape, n, rng):
+    if kind == "spread":
+        return rng.integers(0, n, shape)
+    if kind == "one":
+        return np.full(shape, n // 2)
+    # Nearly all in one range of those that they are divided into, and again in one of its ranges.
+    near = n // 3 + rng.integers(0, 3 if kind == "ties" else 300, shape)
+    far = rng.random(shape) < 0.02
+    near[far] = rng.integers(0, n, far.sum())
+    return near
+
+
 @pytest.mark.parametrize("T", [1, 2, 7])
 @pytest.mark.parametrize("size", [1, 4, 60])
-def test_quantiles_of_rows_in_leaves(T, size):
-    """By sorting, and by a walk over all rows."""
+@pytest.mark.parametrize("kind", ["spread", "narrow", "ties", "one"])
+@pytest.mark.parametrize("n", [1000, 2**31 - 1])
+def test_quantiles_of_rows_in_leaves(T, size, kind, n):
     rng = np.random.default_rng(T)
-    n = 1000
-    rank = np.sort(rng.integers(0, n, (20, T, size)), axis=2).astype(np.int32)
+    rank = np.sort(ranks_of(kind, (20, T, size), n, rng), axis=2).astype(np.int32)
+    rank[0, 0, -1] = n - 1
     share = rng.random(rank.shape)
     share /= share.sum(axis=(1, 2), keepdims=True)
     levels = np.array([0.0, 0.2, 0.2, 0.7, 1.5])
@@ -81,6 +95,60 @@ def test_leaves_that_do_not_fit(wrong):
     np.testing.assert_array_equal(arguments["out"], [[3, 4, 5]])
     with pytest.raises(ValueError):
         leaf_quantiles(**in_leaves(**wrong))
+
+
+def drawn_rows(n=50, n_nodes=7, **wrong):
+    """Arguments of `fill_leaves`: some rows of one tree."""
+    rng = np.random.default_rng(n)
+    rows = rng.permutation(n)[: n // 2]
+    known = {
+        "leaves": rng.integers(0, n_nodes, n).astype(np.int32),
+        "rows": rows,
+        "weights": rng.integers(1, 4, len(rows)).astype(float),
+        "rank": rng.permutation(n).astype(np.int32),
+        "n_trees": 3,
+        "sizes": np.zeros(n_nodes, dtype=np.int64),
+        "ranks": np.zeros(len(rows), dtype=np.int32),
+        "shares": np.zeros(len(rows)),
+    }
+    return {**known, **wrong}
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 50, 1000])
+def test_rows_are_put_into_their_leaves(n):
+    given = drawn_rows(n)
+    fill_leaves(**given)
+    leaf, rank = (given[name][given["rows"]] for name in ("leaves", "rank"))
+    order = np.lexsort((rank, leaf))
+    totals = np.bincount(leaf, weights=given["weights"], minlength=7)
+    np.testing.assert_array_equal(given["sizes"], np.bincount(leaf, minlength=7))
+    np.testing.assert_array_equal(given["ranks"], rank[order])
+    expected = (given["weights"] / (3 * totals[leaf]))[order]
+    np.testing.assert_array_equal(given["shares"], expected)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"leaves": np.full(50, 7, dtype=np.int32)},
+        {"leaves": np.full(50, -1, dtype=np.int32)},
+        {"leaves": np.zeros(49, dtype=np.int32)},
+        {"rows": np.zeros(25, dtype=np.int64)},
+        {"rows": np.arange(26, 51)},
+        {"rows": np.arange(-1, 24)},
+        {"rows": np.arange(24)},
+        {"weights": np.ones(24)},
+        {"rank": np.zeros(50, dtype=np.int32)},
+        {"rank": np.arange(1, 51, dtype=np.int32)[::-1].copy(), "rows": np.arange(25)},
+        {"rank": np.arange(-1, 49, dtype=np.int32), "rows": np.arange(25)},
+        {"n_trees": 0},
+        {"ranks": np.zeros(24, dtype=np.int32)},
+        {"shares": np.zeros(24)},
+    ],
+)
+def test_rows_that_do_not_fit(wrong):
+    with pytest.raises(ValueError):
+        fill_leaves(**drawn_rows(**wrong))
 
 
 # --- order statistics -----------------------------------------------------------------------------
