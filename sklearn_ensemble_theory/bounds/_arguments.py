@@ -32,11 +32,11 @@ TEXTS = {
         """,
     "diameter": """
         diameter : float, default=1.0
-            Diameter of the set that the inputs come from.
+            Diameter of the set that the inputs come from, at least 0.
         """,
     "differences": """
         differences : array-like of shape (..., n)
-            The L_i, at least 0 and not all 0.
+            The L_i, at least 0.
         """,
     "dimension": """
         n_features : int
@@ -69,7 +69,7 @@ TEXTS = {
         """,
     "interval": """
         low, high : float or array-like, default=0.0 and 1.0
-            Ends of the interval of the variables, low below high.
+            Ends of the interval of the variables, low at most high.
         """,
     "lipschitz_of_classes": """
         lipschitz : float, default=1.0
@@ -101,8 +101,8 @@ TEXTS = {
             Number C of classes, at least 2.
         """,
     "n_data_sets": """
-        n_estimators : int, default=1
-            Number m of data sets.
+        n_estimators : int or inf, default=1
+            Number m of data sets; inf is the limit.
         """,
     "n_random_features": """
         n_components : int
@@ -233,11 +233,11 @@ TEXTS = {
 
         %(raises)s
         """,
-    "bound_in_losses": """
+    "bound_at_most_M": """
         Returns
         -------
         bound : float or ndarray
-            The bound, in units of the loss.
+            The bound, in units of the loss; at most M, where it says nothing.
 
         %(raises)s
         """,
@@ -450,6 +450,12 @@ def check_number(
 def check_integer(name: str, value: Any, low: int, high: float = math.inf) -> None:
     """Raise a ValueError unless the value is an integer from low to high."""
     check_number(name, value, low, high, integral=True)
+
+
+def check_integer_or_inf(name: str, value: Any, low: int) -> None:
+    """Raise a ValueError unless the value is an integer of at least low, or infinity."""
+    if not (isinstance(value, Real) and value == math.inf):
+        check_integer(name, value, low)
 
 
 def check_option(name: str, value: Any, options: Collection[str]) -> None:

@@ -25,8 +25,8 @@ def correlated_average_variance(
 
     Parameters
     ----------
-    n_estimators : int or array-like of int
-        Number B of members, at least 1.
+    n_estimators : int, array-like of int or inf
+        Number B of members, at least 1; inf is the limit.
     correlation : float or array-like of float, default=0.0
         Correlation rho of two members, from -1/(B-1), below which there are no such members, to 1.
         With 0, as for fits to independent data sets, the variance is sigma^2 / B.
@@ -51,10 +51,11 @@ def correlated_average_variance(
     >>> correlated_average_variance([1, 10, 100], correlation=0.5).round(3).tolist()
     [1.0, 0.55, 0.505]
     """
-    members = checked_integers("n_estimators", n_estimators, 1)
+    members = checked_integers("n_estimators", n_estimators, 1, or_inf=True)
     rho = checked_numbers("correlation", correlation, -1, 1)
     variance = checked_numbers("member_variance", member_variance, 0)
-    if np.any(rho * (members - 1) < -1 - 1e-12):
+    # Divided by B, so that B may be infinite: then rho is at least 0.
+    if np.any(rho * (1 - 1 / members) < (-1 - 1e-12) / members):
         raise ValueError(
             "correlation must be at least -1/(n_estimators - 1), got "
             f"correlation={correlation!r} and n_estimators={n_estimators!r}."
@@ -121,7 +122,8 @@ def averaged_ridge_risk(
     sum_j (lambda / (mu_j + lambda))^2 b_j^2 + sigma^2/(n m) sum_j (mu_j / (mu_j + lambda))^2 for
     the mean of m fits to data sets with the same n rows and independent noise: the mean squared
     error of the predictions of these rows. Each fit minimises (1/n) ||y - Phi theta||^2 + lambda
-    ||theta||^2, without an intercept. From [Bach, §10.1.1], where the two terms are given up to
+    ||theta||^2, without an intercept. With lambda = 0 it is least squares, whose eigenvalues 0 keep
+    nothing. From [Bach, §10.1.1], where the two terms are given up to
     constants. O(n_eigenvalues) for a number.
 
     Parameters
@@ -133,7 +135,8 @@ def averaged_ridge_risk(
         b_j = u_j'f / sqrt(n) with the eigenvectors u_j and the means f of the targets, so that
         the sum of the b_j^2 is the mean of the f^2. Where f has a part outside of the eigenvectors,
         an eigenvalue 0 whose coefficient is the root mean square of this part completes the risk.
-    %(penalty)s
+    penalty : float or array-like of float
+        lambda, at least 0; `alpha / n` for the `alpha` of :class:`sklearn.linear_model.Ridge`.
     %(rows_of_a_data_set)s
     %(n_data_sets)s
     %(noise_variances)s
@@ -162,12 +165,12 @@ def averaged_ridge_risk(
             "eigenvalues and coefficients must be vectors of one length, got the shapes "
             f"{mu.shape} and {b.shape}."
         )
-    lam = checked_numbers("penalty", penalty, 0, open_low=True)
+    lam = checked_numbers("penalty", penalty, 0)
     n = checked_integers("n_samples", n_samples, 1)
-    m = checked_integers("n_estimators", n_estimators, 1)
+    m = checked_integers("n_estimators", n_estimators, 1, or_inf=True)
     variance = checked_numbers("noise_variance", noise_variance, 0)
     # The share of each eigenvector's component that ridge regression keeps.
-    kept = mu / (mu + lam[..., None])
+    kept = np.where(mu > 0, mu / (mu + lam[..., None]), 0.0)
     bias = np.sum(((1 - kept) * b) ** 2, axis=-1)
     return as_result(bias + variance / n / m * np.sum(kept**2, axis=-1))
 
@@ -227,7 +230,7 @@ def averaged_ridge_risk_bound(
     """
     n = checked_integers("n_samples", n_samples, 1)
     lam = checked_numbers("penalty", penalty, 0, open_low=True)
-    m = checked_integers("n_estimators", n_estimators, 1)
+    m = checked_integers("n_estimators", n_estimators, 1, or_inf=True)
     variance, bias = _power_terms(
         eigenvalue_decay, source_exponent, eigenvalue_scale, source_norm, noise_variance
     )
@@ -267,7 +270,7 @@ def averaged_ridge_optimal_penalty(
     Returns
     -------
     penalty : float or ndarray of float
-        lambda; times n it is the `alpha` of :class:`sklearn.linear_model.Ridge`.
+        lambda; times n it is the `alpha` of :class:`sklearn.linear_model.Ridge`. 0 without noise.
 
     %(raises)s
 
@@ -278,8 +281,7 @@ def averaged_ridge_optimal_penalty(
     [0.0135, 0.0034]
     """
     n = checked_integers("n_samples", n_samples, 1)
-    m = checked_integers("n_estimators", n_estimators, 1)
-    check_number("noise_variance", noise_variance, 0, open_low=True)
+    m = checked_integers("n_estimators", n_estimators, 1, or_inf=True)
     check_number("source_norm", source_norm, 0, open_low=True)
     variance, bias = _power_terms(
         eigenvalue_decay, source_exponent, eigenvalue_scale, source_norm, noise_variance

@@ -20,6 +20,7 @@ from ._arguments import as_result, check_number, checked_numbers, in_floats
 EXPONENTS = 2.0 ** np.arange(-200, 201)
 
 
+@in_floats
 def markov_tail(t: ArrayLike, mean: ArrayLike) -> float | np.ndarray:
     """Bound on P(W >= t) for a non-negative variable W, by Markov's inequality.
 
@@ -28,7 +29,7 @@ def markov_tail(t: ArrayLike, mean: ArrayLike) -> float | np.ndarray:
     Parameters
     ----------
     t : float or array-like
-        Threshold, above 0, in units of W.
+        Threshold, at least 0, in units of W.
     mean : float or array-like
         Expectation of W, at least 0.
 
@@ -45,10 +46,10 @@ def markov_tail(t: ArrayLike, mean: ArrayLike) -> float | np.ndarray:
     >>> markov_tail([1.0, 4.0], mean=2.0)
     array([1. , 0.5])
     """
-    t = checked_numbers("t", t, 0, open_low=True)
+    t = checked_numbers("t", t, 0)
     mean = checked_numbers("mean", mean, 0)
     # min(mean, t) / t instead of min(1, mean / t): no overflow for small t.
-    return as_result(np.minimum(mean, t) / t)
+    return as_result(np.where(t > 0, np.minimum(mean, t) / t, 1.0))
 
 
 def chernoff_tail(
@@ -151,7 +152,7 @@ def sub_gaussian_tail(
     t : float or array-like
         Deviation, at least 0, in units of W. It broadcasts against `sigma`.
     sigma : float or array-like
-        Parameter of W, above 0, in units of W. A normal variable has its standard deviation.
+        Parameter of W, at least 0, in units of W. A normal variable has its standard deviation.
     %(two_sided)s
 
     %(bound_on_probability)s
@@ -168,8 +169,7 @@ def sub_gaussian_tail(
     array([0.6065, 0.1353, 0.0111])
     """
     t = checked_numbers("t", t, 0)
-    sigma = checked_numbers("sigma", sigma, 0, open_low=True)
-    return as_result(_tail_of_standard_deviations(t / sigma, two_sided))
+    return as_result(_sub_gaussian(t, checked_numbers("sigma", sigma, 0), two_sided))
 
 
 def bounded_sub_gaussian_parameter(low: ArrayLike, high: ArrayLike) -> float | np.ndarray:
@@ -181,7 +181,7 @@ def bounded_sub_gaussian_parameter(low: ArrayLike, high: ArrayLike) -> float | n
     Parameters
     ----------
     low, high : float or array-like
-        Ends of the interval, low below high. They broadcast against each other.
+        Ends of the interval, low at most high. They broadcast against each other.
 
     Returns
     -------
@@ -197,8 +197,8 @@ def bounded_sub_gaussian_parameter(low: ArrayLike, high: ArrayLike) -> float | n
     1.0
     """
     low, high = checked_numbers("low", low), checked_numbers("high", high)
-    if not np.all(low < high):
-        raise ValueError("low must be below high.")
+    if not np.all(low <= high):
+        raise ValueError("low must be at most high.")
     return as_result(high / 2 - low / 2)
 
 
@@ -316,7 +316,7 @@ def hoeffding_tail(
     t = checked_numbers("t", t, 0)
     n = checked_numbers("n_samples", n_samples, 1)
     sigma = np.asarray(bounded_sub_gaussian_parameter(low, high))
-    return as_result(_tail_of_standard_deviations(np.sqrt(n) * (t / sigma), two_sided))
+    return as_result(_sub_gaussian(t, sigma / np.sqrt(n), two_sided))
 
 
 @in_floats
@@ -502,7 +502,7 @@ def azuma_hoeffding_tail(
         Threshold of the sum, at least 0. It broadcasts against the sums over the last axis of
         `ranges`.
     ranges : array-like of shape (..., n)
-        The lengths L_i, at least 0 and not all 0. If all that is known is |D_i| <= c_i, they are
+        The lengths L_i, at least 0. If all that is known is |D_i| <= c_i, they are
         2 c_i.
     %(two_sided)s
 
@@ -518,8 +518,9 @@ def azuma_hoeffding_tail(
     return _tail_of_ranges("ranges", t, ranges, two_sided)
 
 
-def _tail_of_standard_deviations(z: np.ndarray, two_sided: bool) -> np.ndarray:
-    """min(1, exp(-z²/2)), or min(1, 2 exp(-z²/2))."""
+def _sub_gaussian(t: np.ndarray, sigma: np.ndarray, two_sided: bool) -> np.ndarray:
+    """min(1, exp(-z²/2)), or min(1, 2 exp(-z²/2)), for z = t/sigma; a constant has sigma = 0."""
+    z = np.where(t > 0, t / sigma, 0.0)
     # Beyond z = 100 it is 0 as a float, and the square does not overflow.
     return np.minimum(1.0, (1 + bool(two_sided)) * np.exp(-(np.minimum(z, 100.0) ** 2) / 2))
 
@@ -528,14 +529,14 @@ def _tail_of_ranges(
     name: str, t: ArrayLike, ranges: ArrayLike, two_sided: bool
 ) -> float | np.ndarray:
     deviations = checked_numbers("t", t, 0)
-    return as_result(_tail_of_standard_deviations(deviations / _half_norm(name, ranges), two_sided))
+    return as_result(_sub_gaussian(deviations, _half_norm(name, ranges), two_sided))
 
 
 def _half_norm(name: str, ranges: ArrayLike) -> np.ndarray:
-    """sqrt(sum_i L_i²) / 2 over the last axis, which is not 0."""
+    """sqrt(sum_i L_i²) / 2 over the last axis."""
     numbers = checked_numbers(name, ranges, 0)
-    if not (numbers.ndim and numbers.size and np.all(numbers.max(axis=-1) > 0)):
-        raise ValueError(f"{name} must have a last axis with a number above 0, got {ranges!r}.")
+    if not (numbers.ndim and numbers.size):
+        raise ValueError(f"{name} must have a last axis with at least one number, got {ranges!r}.")
     return np.asarray(np.hypot.reduce(numbers / 2, axis=-1))
 
 

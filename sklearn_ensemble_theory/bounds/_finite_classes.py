@@ -45,7 +45,7 @@ def finite_class_bound(
     Returns
     -------
     bound : float
-        The bound, in units of the loss.
+        The bound, in units of the loss; at most M, where it says nothing.
 
     %(raises)s
 
@@ -62,7 +62,8 @@ def finite_class_bound(
     check_number("log_n_hypotheses", log_n_hypotheses, 0)
     check_number("delta", delta, 0, 1, open_low=True)
     check_number("loss_bound", loss_bound, 0)
-    return loss_bound * math.sqrt(2 * (log_n_hypotheses + math.log(1 / delta)) / n_samples)
+    deviation = math.sqrt(2 * (log_n_hypotheses + math.log(1 / delta)) / n_samples)
+    return loss_bound * min(1.0, deviation)
 
 
 @in_floats
@@ -149,7 +150,7 @@ def cross_validation_oracle_bound(
     Returns
     -------
     bound : float
-        The bound on R_chosen - min_j R_j, in units of the loss; 0 for one candidate.
+        The bound on R_chosen - min_j R_j, in units of the loss, at most M; 0 for one candidate.
 
     %(raises)s
 
@@ -183,8 +184,8 @@ def cross_validation_oracle_bound(
         return 0.0
     n_events = n_candidates if len(sizes) == 1 else 2 * n_candidates * len(sizes)
     log_events = math.log(n_events) - math.log(delta)
-    deviations = loss_bound * np.sqrt(2 * log_events / sizes)
-    return float(np.average(deviations, weights=sizes))
+    deviation = float(np.average(np.sqrt(2 * log_events / sizes), weights=sizes))
+    return loss_bound * min(1.0, deviation)
 
 
 def sauer_shelah_bound(
@@ -273,7 +274,7 @@ def vc_rademacher_bound(n_samples: ArrayLike, vc_dimension: ArrayLike) -> float 
     Returns
     -------
     bound : float or ndarray
-        The bound.
+        The bound, at most 1.
 
     %(raises)s
 
@@ -289,7 +290,7 @@ def vc_rademacher_bound(n_samples: ArrayLike, vc_dimension: ArrayLike) -> float 
     """
     n = checked_numbers("n_samples", n_samples, 1)
     d = checked_numbers("vc_dimension", vc_dimension, 0)
-    return as_result(np.sqrt(2 * d * np.log1p(n) / n))
+    return as_result(np.minimum(1.0, np.sqrt(2 * d * np.log1p(n) / n)))
 
 
 @in_floats

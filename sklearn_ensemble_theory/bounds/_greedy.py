@@ -3,7 +3,7 @@
 Matching pursuit [Bach, §10.3.3], greedy boosting of smooth risks [Bach, §10.3.5 and §10.3.6], and
 beside them gradient descent and Frank-Wolfe. gamma is the gauge of the dictionary: gamma(u) is the
 least l1 norm of coefficients that give u. Rates are evaluated at the number t of rounds, a number
-or an array; at t = 0 a rate that has no value there is inf.
+or an array; at t = 0 a rate that has no value there is what is known of the start.
 """
 
 from typing import Any
@@ -85,7 +85,9 @@ def greedy_boosting_bound(
 
     It is at most [Bach, proposition 10.1]
 
-        (2 L C² gamma(u_0 - v)² (F(u_0) - F(v))^4 / t)^(1/5).
+        (2 L C² gamma(u_0 - v)² (F(u_0) - F(v))^4 / t)^(1/5),
+
+    and at most F(u_0) - F(v), as no round increases F.
 
     %(of_rounds)s
     curvature : float
@@ -108,7 +110,8 @@ def greedy_boosting_bound(
     check_number("curvature", curvature, 0)
     check_number("gauge", gauge, 0)
     check_number("excess", excess, -np.inf)
-    return _over_rounds(2 * curvature * gauge**2 * max(excess, 0.0) ** 4, t) ** 0.2
+    top = max(excess, 0.0)
+    return as_result(np.minimum(top, _over_rounds(2 * curvature * gauge**2 * top**4, t) ** 0.2))
 
 
 @in_floats
@@ -151,7 +154,8 @@ def greedy_boosting_gauge_bound(
 def quadratic_boosting_bound(n_rounds: ArrayLike, curvature: float, gauge: float) -> Any:
     """Bound on F(u_t) - min F after t rounds of greedy boosting, for a quadratic F.
 
-    It is at most L C² gamma(u_0 - u*)² / (2 t^(1/3)) [Bach, exercise 10.6].
+    It is at most L C² gamma(u_0 - u*)² / (2 t^(1/3)) [Bach, exercise 10.6], and before the first
+    round at most that of t = 1, by smoothness.
 
     %(of_rounds_and_curvature)s
     gauge : float
@@ -168,7 +172,7 @@ def quadratic_boosting_bound(n_rounds: ArrayLike, curvature: float, gauge: float
     t = checked_numbers("n_rounds", n_rounds, 0.0)
     check_number("curvature", curvature, 0)
     check_number("gauge", gauge, 0)
-    return _over_rounds(0.5 * curvature * gauge**2, np.cbrt(t))
+    return as_result(0.5 * curvature * gauge**2 / np.cbrt(np.maximum(t, 1.0)))
 
 
 @in_floats
@@ -187,7 +191,8 @@ def greedy_boosting_risk_bound(
 
         [sqrt(2 t G0/G2) + R gamma_1(f)] 2 G1 rho / sqrt(n) + ((R gamma_1(f))² 2 G2 G0^4 / t)^(1/5)
 
-    The defaults are those of the logistic loss.
+    with at most G0 for the last term, the excess of the empirical risk over that of f. The defaults
+    are those of the logistic loss.
 
     Parameters
     ----------
@@ -210,7 +215,7 @@ def greedy_boosting_risk_bound(
     t = checked_numbers("n_rounds", n_rounds, 0.0)
     G0 = _checked_loss(n_samples, gauge, smoothness, lipschitz, loss_at_zero, rademacher)
     estimation = (np.sqrt(2 * t * G0 / smoothness) + gauge) * 2 * lipschitz * rademacher
-    optimisation = _over_rounds(2 * smoothness * gauge**2 * G0**4, t) ** 0.2
+    optimisation = np.minimum(G0, _over_rounds(2 * smoothness * gauge**2 * G0**4, t) ** 0.2)
     return as_result(estimation / np.sqrt(n_samples) + optimisation)
 
 
@@ -226,7 +231,8 @@ def greedy_boosting_best_n_rounds(
     """Return the t that minimises `greedy_boosting_risk_bound`, of order n^(5/7) gauge^(4/7).
 
     The bound [Bach, eq. (10.16)] is A sqrt(t) + B t^(-1/5) plus a constant, which is least at
-    t = (2 B / (5 A))^(10/7).
+    t = (2 B / (5 A))^(10/7). Where B t^(-1/5) is above G0 there, no number of rounds is better than
+    0 by this bound.
 
     %(of_n_samples)s
     %(gauge_of_f)s
@@ -289,7 +295,7 @@ def gradient_descent_bound(n_rounds: ArrayLike, smoothness: ArrayLike, distance:
     Parameters
     ----------
     n_rounds : int or array-like
-        Number t of steps; at 0 the bound is inf.
+        Number t of steps; at 0 the bound is L |u_0 - u*|² / 2, by smoothness.
     smoothness : array-like
         L, or L C² if `distance` is in units of the gauge.
     distance : array-like
@@ -311,7 +317,7 @@ def gradient_descent_bound(n_rounds: ArrayLike, smoothness: ArrayLike, distance:
     t = checked_numbers("n_rounds", n_rounds, 0.0)
     smoothness = checked_numbers("smoothness", smoothness, 0.0)
     distance = checked_numbers("distance", distance, 0.0)
-    return _over_rounds(0.5 * smoothness * distance**2, t)
+    return as_result(0.5 * smoothness * distance**2 / np.maximum(t, 1.0))
 
 
 @in_floats

@@ -371,7 +371,7 @@ def vanishing_learning_rate_bound(
 
         |F - F_t| / |Y~| <= 1 / (e m),   m = floor(t / lambda) rounds,
 
-    about lambda/(e t), and 1 before the first round. So the convergence of
+    about lambda/(e t), and 1 - exp(-t/lambda) before the first round. So the convergence of
     [Dombry and Esstafa, proposition 2.5] is of order lambda, and slow for small times only. The
     user guide has the proofs: :ref:`vanishing-rates`. For m = 1 and mu = 1/lambda the second bound
     is attained.
@@ -379,8 +379,8 @@ def vanishing_learning_rate_bound(
     Parameters
     ----------
     %(times)s
-    learning_rate : float or array-like of numbers in (0, 1]
-        lambda.
+    learning_rate : float or array-like of numbers in [0, 1]
+        lambda; 0 is the limit itself, whose distance is 0.
     matrix_norm : float or array-like, default=None
         s, for instance the largest absolute sum of a row of S for the maximum norm. None bounds the
         distance of the fitted values.
@@ -401,9 +401,11 @@ def vanishing_learning_rate_bound(
     array([0.0368, 0.0037, 0.0004])
     """
     t = checked_numbers("times", times, 0.0)
-    rate = checked_numbers("learning_rate", learning_rate, 0.0, 1.0, open_low=True)
+    rate = checked_numbers("learning_rate", learning_rate, 0.0, 1.0)
     if matrix_norm is None:
-        m = n_rounds(t, rate)
-        return as_result(np.where(m > 0, np.exp(-1.0) / np.maximum(m, 1), 1.0))
+        m = n_rounds(t, np.where(rate > 0, rate, 1.0))
+        before = -np.expm1(-t / np.where(rate > 0, rate, 1.0))
+        bound = np.where(m > 0, np.exp(-1.0) / np.maximum(m, 1), before)
+        return as_result(np.where(rate > 0, bound, 0.0))
     norm = checked_numbers("matrix_norm", matrix_norm, 0.0)
     return as_result(rate * (1.0 + t * norm / 2.0) * np.exp(t * norm))

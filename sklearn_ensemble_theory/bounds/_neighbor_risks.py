@@ -13,7 +13,13 @@ from scipy.special import xlog1py
 
 from sklearn_ensemble_theory._typing import ArrayLike
 
-from ._arguments import check_integer, check_number, checked_numbers, in_floats
+from ._arguments import (
+    check_integer,
+    check_integer_or_inf,
+    check_number,
+    checked_numbers,
+    in_floats,
+)
 
 
 def bagged_neighbors_variance(
@@ -224,7 +230,7 @@ def bagged_neighbors_risk_bound(
     """
     check_integer("n_features", n_features, 2)
     check_number("lipschitz", lipschitz, 0)
-    check_number("diameter", diameter, 0, open_low=True)
+    check_number("diameter", diameter, 0)
     variance = bagged_neighbors_variance_bound(n_samples, max_samples, noise_variance)
     return float(4 * (lipschitz * diameter) ** 2 * max_samples ** (-2 / n_features) + variance)
 
@@ -290,7 +296,7 @@ def independent_neighbors_risk_bound(
     n_samples: int,
     n_neighbors: int,
     n_features: int,
-    n_estimators: int = 1,
+    n_estimators: int | float = 1,
     *,
     lipschitz: float = 1.0,
     diameter: float = 1.0,
@@ -323,9 +329,9 @@ def independent_neighbors_risk_bound(
     check_integer("n_samples", n_samples, 1)
     check_integer("n_neighbors", n_neighbors, 1, n_samples)
     check_integer("n_features", n_features, 2)
-    check_integer("n_estimators", n_estimators, 1)
+    check_integer_or_inf("n_estimators", n_estimators, 1)
     check_number("lipschitz", lipschitz, 0)
-    check_number("diameter", diameter, 0, open_low=True)
+    check_number("diameter", diameter, 0)
     check_number("noise_variance", noise_variance, 0)
     bias = 8 * (lipschitz * diameter) ** 2 * (2 * n_neighbors / n_samples) ** (2 / n_features)
     return float(noise_variance / (n_neighbors * n_estimators) + bias)
@@ -397,7 +403,7 @@ def independent_neighbors_vote_bound(
     n_samples: int,
     n_neighbors: int,
     n_features: int,
-    n_estimators: int = 1,
+    n_estimators: int | float = 1,
     *,
     n_classes: int = 2,
     lipschitz: float = 1.0,

@@ -22,6 +22,7 @@ from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from ._arguments import (
     as_result,
     check_integer,
+    check_integer_or_inf,
     check_number,
     check_option,
     checked_integers,
@@ -38,7 +39,7 @@ def gaussian_sketch_risk(
     n_samples: int,
     n_features: int,
     sketch_size: int,
-    n_estimators: int = 1,
+    n_estimators: int | float = 1,
     noise_variance: float = 1.0,
 ) -> float:
     """Expected excess risk of averaged least squares on Gaussian sketches, exactly.
@@ -53,8 +54,8 @@ def gaussian_sketch_risk(
     %(rank)s
     sketch_size : int
         Number s of rows of a sketch, at least d.
-    n_estimators : int, default=1
-        Number m of sketches.
+    n_estimators : int or inf, default=1
+        Number m of sketches; inf is the limit.
     %(noise_variance)s
 
     Returns
@@ -77,7 +78,7 @@ def gaussian_sketch_risk(
     check_integer("n_samples", n_samples, 1)
     check_integer("n_features", n_features, 1, n_samples)
     check_integer("sketch_size", sketch_size, n_features)
-    check_integer("n_estimators", n_estimators, 1)
+    check_integer_or_inf("n_estimators", n_estimators, 1)
     check_number("noise_variance", noise_variance, 0)
     n, d, s = n_samples, n_features, sketch_size
     least_squares = noise_variance * d / n
@@ -100,7 +101,7 @@ def gaussian_sketch_n_estimators(
     %(of_n_samples)s
     %(rank)s
     sketch_size : int
-        Number s of rows of a sketch, at least d + 2.
+        Number s of rows of a sketch, at least d + 2, or d where n = d.
     excess : float, default=1.0
         Relative excess over the risk of least squares, positive. With 1 the risk is at most twice
         that of least squares.
@@ -113,8 +114,8 @@ def gaussian_sketch_n_estimators(
     Raises
     ------
     ValueError
-        If a parameter is outside its range; for s = d and s = d + 1 the risk is infinite for every
-        m.
+        If a parameter is outside its range; for s = d and s = d + 1 < n + 1 the risk is infinite
+        for every m.
 
     Examples
     --------
@@ -124,8 +125,11 @@ def gaussian_sketch_n_estimators(
     """
     check_integer("n_samples", n_samples, 1)
     check_integer("n_features", n_features, 1, n_samples)
-    check_integer("sketch_size", sketch_size, n_features + 2)
     check_number("excess", excess, 0, open_low=True)
+    if n_samples == n_features:  # every fit is through all rows
+        check_integer("sketch_size", sketch_size, n_features)
+        return 1
+    check_integer("sketch_size", sketch_size, n_features + 2)
     needed = (n_samples - n_features) / (sketch_size - n_features - 1) / float(excess)
     if needed == math.inf:
         raise ValueError(f"excess is too small, got {excess!r}.")
@@ -423,8 +427,8 @@ def averaged_projection_risk(
         D, symmetric with eigenvalues in [0, 1]; its trace is the expected dimension, s.
     mean : array-like of shape (n_samples,)
         The means f of the targets.
-    n_estimators : int or array-like of int, default=1
-        Number m of projections.
+    n_estimators : int, array-like of int or inf, default=1
+        Number m of projections; inf is the limit.
     %(noise_variances)s
 
     Returns
@@ -450,7 +454,7 @@ def averaged_projection_risk(
     f = checked_numbers("mean", mean)
     if f.shape != D.shape[:1]:
         raise ValueError(f"mean must have the shape {D.shape[:1]}, got {f.shape}.")
-    m = checked_integers("n_estimators", n_estimators, 1)
+    m = checked_integers("n_estimators", n_estimators, 1, or_inf=True)
     variance = checked_numbers("noise_variance", noise_variance, 0)
     eigenvalues = eigh(D, eigvals_only=True)
     if eigenvalues[0] < -1e-8 or eigenvalues[-1] > 1 + 1e-8:
@@ -540,7 +544,7 @@ def johnson_lindenstrauss_tail_bound(
     n_components : int or array-like of int
         Dimension s of the projection, at least 1.
     eps : float or array-like of float
-        Relative error of a squared distance, above 0 and at most 1.
+        Relative error of a squared distance, from 0 to 1.
     n_samples : int or array-like of int, default=2
         Number n of points, at least 2. With 2 points it is one distance, or the squared norm of one
         vector.
@@ -563,7 +567,7 @@ def johnson_lindenstrauss_tail_bound(
     0.0002
     """
     s = checked_integers("n_components", n_components, 1)
-    e = checked_numbers("eps", eps, 0, 1, open_low=True)
+    e = checked_numbers("eps", eps, 0, 1)
     n = checked_integers("n_samples", n_samples, 2)
     # The two tails in logarithms: (1 - eps) e^eps to the power s/2 underflows.
     lower, upper = s / 2 * (xlog1py(1, -e) + e), s / 2 * (np.log1p(e) - e)

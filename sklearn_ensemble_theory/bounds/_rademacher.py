@@ -262,7 +262,7 @@ def finite_behaviours_rademacher_bound(
     Returns
     -------
     bound : float or ndarray
-        The bound, in units of the values.
+        The bound, in units of the values; at most B.
 
     %(raises)s
 
@@ -281,7 +281,7 @@ def finite_behaviours_rademacher_bound(
     n = checked_numbers("n_samples", n_samples, 1)
     log_n_behaviours = checked_numbers("log_n_behaviours", log_n_behaviours, 0)
     B = checked_numbers("value_bound", value_bound, 0)
-    return as_result(B * np.sqrt(2 * log_n_behaviours / n))
+    return as_result(B * np.minimum(1.0, np.sqrt(2 * log_n_behaviours / n)))
 
 
 @in_floats
@@ -341,7 +341,12 @@ def rademacher_union_bound(
     value_bound : float or array-like, default=1.0
         Bound M on the absolute values of the functions, at least 0.
 
-    %(bound_in_functions)s
+    Returns
+    -------
+    bound : float or ndarray
+        The bound, in units of the functions; at most M.
+
+    %(raises)s
 
     Examples
     --------
@@ -355,7 +360,8 @@ def rademacher_union_bound(
     n = checked_numbers("n_samples", n_samples, 1)
     M = checked_numbers("value_bound", value_bound, 0)
     m = complexities.shape[-1]
-    return as_result(complexities.max(axis=-1) + M * np.sqrt(2 * np.log(m) / n))
+    bound = complexities.max(axis=-1) + M * np.sqrt(2 * np.log(m) / n)
+    return as_result(np.minimum(bound, M))
 
 
 @in_floats
@@ -401,7 +407,7 @@ def distance_features_rademacher_bound(
     Returns
     -------
     bound : float or ndarray
-        The bound, in units of sigma.
+        The bound, in units of sigma; at most L D / 2, or B.
 
     %(raises)s
 
@@ -426,9 +432,10 @@ def distance_features_rademacher_bound(
     log_number = checked_numbers("log_covering_number", log_covering_number, 0)
     L = checked_numbers("lipschitz", lipschitz, 0)
     if value_bound is None:
-        return as_result(L * (r + D / 2 * np.sqrt(2 * log_number / n)))
+        bound = L * (r + D / 2 * np.sqrt(2 * log_number / n))
+        return as_result(np.minimum(bound, L * D / 2))
     B = checked_numbers("value_bound", value_bound, 0)
-    return as_result(L * r + B * np.sqrt(2 * (log_number + np.log(2)) / n))
+    return as_result(np.minimum(L * r + B * np.sqrt(2 * (log_number + np.log(2)) / n), B))
 
 
 @in_floats
@@ -490,7 +497,7 @@ def uniform_deviation_bound(
     empirical : bool, default=False
         Whether `complexity` is the empirical one, of the losses on the same rows.
 
-    %(bound_in_losses)s
+    %(bound_at_most_M)s
 
     See Also
     --------
@@ -507,9 +514,8 @@ def uniform_deviation_bound(
     delta = checked_numbers("delta", delta, 0, 1, open_low=True)
     M = checked_numbers("loss_bound", loss_bound, 0)
     times, events = (3, 2) if empirical else (1, 1)
-    return as_result(
-        2 * complexity + times * M * np.sqrt((np.log(events) - np.log(delta)) / (2 * n))
-    )
+    deviation = times * M * np.sqrt((np.log(events) - np.log(delta)) / (2 * n))
+    return as_result(np.minimum(2 * complexity + deviation, M))
 
 
 @in_floats
@@ -543,7 +549,7 @@ def rademacher_excess_risk_bound(
     lipschitz : float or array-like, default=1.0
         Lipschitz constant L of phi on [-r, r], at least 0.
 
-    %(bound_in_losses)s
+    %(bound_at_most_M)s
 
     See Also
     --------
@@ -561,4 +567,5 @@ def rademacher_excess_risk_bound(
     delta = checked_numbers("delta", delta, 0, 1, open_low=True)
     M = checked_numbers("loss_bound", loss_bound, 0)
     L = checked_numbers("lipschitz", lipschitz, 0)
-    return as_result(2 * L * complexity + M * np.sqrt(2 * (np.log(2) - np.log(delta)) / n))
+    deviation = M * np.sqrt(2 * (np.log(2) - np.log(delta)) / n)
+    return as_result(np.minimum(2 * L * complexity + deviation, M))

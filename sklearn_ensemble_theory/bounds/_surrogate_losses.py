@@ -243,7 +243,8 @@ def ball_rademacher_bound(
     Returns
     -------
     bound : float or ndarray
-        The bound, in units of x'beta. Orthogonal points of length C attain that of the l2 norm.
+        The bound, in units of x'beta, at most lambda C. Orthogonal points of length C attain that
+        of the l2 norm.
 
     %(raises)s
 
@@ -267,7 +268,7 @@ def ball_rademacher_bound(
     if n_features is None:
         return as_result(radius * C / np.sqrt(n))
     p = checked_numbers("n_features", n_features, 1)
-    return as_result(radius * C * np.sqrt(2 * np.log(2 * p) / n))
+    return as_result(radius * C * np.minimum(1.0, np.sqrt(2 * np.log(2 * p) / n)))
 
 
 def ball_excess_risk_bound(
@@ -309,7 +310,7 @@ def ball_excess_risk_bound(
     Returns
     -------
     bound : float
-        The bound, in units of the loss; inf where it is no float.
+        The bound, in units of the loss; at most M, and inf where that is no float.
 
     %(raises)s
 

@@ -580,7 +580,7 @@ def massart_confidence_threshold(noise_rate: float, margin: float) -> float:
 
     Parameters
     ----------
-    noise_rate : float in (0, 1/2)
+    noise_rate : float in [0, 1/2)
         eta.
     margin : float in [0, 1/2 - eta)
         The margin alpha.
@@ -588,6 +588,7 @@ def massart_confidence_threshold(noise_rate: float, margin: float) -> float:
     Returns
     -------
     threshold : float
+        s; inf without noise, where no row is left out.
 
     %(raises)s
 
@@ -597,14 +598,18 @@ def massart_confidence_threshold(noise_rate: float, margin: float) -> float:
     >>> round(massart_confidence_threshold(noise_rate=0.2, margin=0.1), 3)
     0.981
     """
-    _check_inside("noise_rate", noise_rate, 0.0, 0.5)
+    check_number("noise_rate", noise_rate, 0)
     check_number("margin", margin, 0)
+    if not noise_rate < 0.5:
+        raise ValueError(f"noise_rate must be in [0, 0.5), got {noise_rate!r}.")
     if not margin < 0.5 - noise_rate:
         raise ValueError(
             f"margin must be in [0, 1/2 - noise_rate), got {margin!r} with "
             f"noise_rate={noise_rate!r}."
         )
     shift = math.log1p(2 * margin) - math.log1p(-2 * margin)
+    if noise_rate == 0:
+        return math.inf
     return math.log1p(-noise_rate) - math.log(noise_rate) - shift
 
 
@@ -626,7 +631,7 @@ def massart_boosting_error_bound(
 
     Parameters
     ----------
-    noise_rate : float in (0, 1/2)
+    noise_rate : float in [0, 1/2)
         eta, which no label's noise exceeds.
     margin : float in [0, 1/2 - eta)
         The margin alpha.

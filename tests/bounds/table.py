@@ -82,6 +82,7 @@ TABLE = {
         "test_projections::test_risk_of_averaged_projections_by_all_choices",
         "test_projections::test_risk_of_averaged_projections_by_simulation",
         negative="mean",
+        infinite="n_estimators",
     ),
     "averaged_ridge_optimal_penalty": bound(
         call(
@@ -94,6 +95,7 @@ TABLE = {
             noise_variance=0.5,
         ),
         "test_averages::test_best_penalty_of_averaged_ridge",
+        infinite="n_estimators",
     ),
     "averaged_ridge_risk": bound(
         call(
@@ -107,6 +109,7 @@ TABLE = {
         "test_averages::test_risk_of_averaged_ridge_by_its_matrix",
         "test_averages::test_risk_of_averaged_ridge_regressions",
         negative="coefficients",
+        infinite="n_estimators",
     ),
     "averaged_ridge_risk_bound": bound(
         call(
@@ -120,6 +123,7 @@ TABLE = {
             noise_variance=0.5,
         ),
         "test_averages::test_constants_of_the_ridge_bound",
+        infinite="n_estimators",
     ),
     "azuma_hoeffding_tail": bound(
         call(t=1.0, ranges=[1.0, 2.0]), "test_concentration::test_azuma_by_hand"
@@ -229,6 +233,7 @@ TABLE = {
         call(n_estimators=10, correlation=0.2, member_variance=2.0),
         "test_averages::test_variance_of_an_average_by_its_covariance_matrix",
         "test_averages::test_variance_of_an_average_of_correlated_members",
+        infinite="n_estimators",
     ),
     "cross_validation_oracle_bound": bound(
         call(n_candidates=3, fold_sizes=[10, 20], delta=0.1, loss_bound=2.0),
@@ -299,6 +304,7 @@ TABLE = {
         call(n_samples=100, n_features=5, sketch_size=20, n_estimators=3, noise_variance=0.5),
         "test_averages::test_sketch_risk_by_hand",
         "test_averages::test_sketch_risk_by_simulation",
+        infinite="n_estimators",
     ),
     "gradient_descent_bound": bound(
         call(n_rounds=10, smoothness=2.0, distance=3.0),
@@ -372,6 +378,7 @@ TABLE = {
     "independent_neighbors_risk_bound": bound(
         call(n_samples=100, n_neighbors=5, n_features=2, n_estimators=3, **_CONSTANTS),
         "test_values_by_hand::test_independent_neighbors_risk_by_hand",
+        infinite="n_estimators",
     ),
     "independent_neighbors_vote_bound": bound(
         call(
@@ -384,6 +391,7 @@ TABLE = {
             diameter=1.5,
         ),
         "test_values_by_hand::test_independent_neighbors_vote_by_hand",
+        infinite="n_estimators",
     ),
     "interval_stump_edge_bound": bound(
         call(n_samples=100, delta=0.1),

@@ -166,7 +166,7 @@ def test_voting_errs_at_most_twice_as_often():
         (lambda: bounds.bagged_neighbors_variance_bound(10, 1, -1.0), "noise_variance"),
         (lambda: bounds.bagged_neighbors_risk_bound(10, 5, 1), "n_features"),
         (lambda: bounds.bagged_neighbors_risk_bound(10, 5, 2, lipschitz=-1), "lipschitz"),
-        (lambda: bounds.bagged_neighbors_risk_bound(10, 5, 2, diameter=0), "diameter"),
+        (lambda: bounds.bagged_neighbors_risk_bound(10, 5, 2, diameter=-1), "diameter"),
         (lambda: bounds.bagged_neighbors_optimal_max_samples(10, 1), "n_features"),
         (lambda: bounds.bagged_neighbors_optimal_max_samples(0, 2), "n_samples"),
         (lambda: bounds.independent_neighbors_risk_bound(10, 11, 2), "n_neighbors"),
@@ -534,7 +534,7 @@ def test_cost_of_blocks_counts_operations():
         ("averaged_ridge_risk", ([1.0], [1.0, 2.0], 0.1, 10), {}, "eigenvalues and coefficients"),
         ("averaged_ridge_risk", (1.0, 1.0, 0.1, 10), {}, "eigenvalues and coefficients"),
         ("averaged_ridge_risk", ([-1.0], [1.0], 0.1, 10), {}, "eigenvalues"),
-        ("averaged_ridge_risk", ([1.0], [1.0], 0.0, 10), {}, "penalty"),
+        ("averaged_ridge_risk", ([1.0], [1.0], -0.1, 10), {}, "penalty"),
         ("averaged_ridge_risk", ([1.0], [1.0], 0.1, 0), {}, "n_samples"),
         ("averaged_ridge_risk_bound", (10, 0.1), {"eigenvalue_decay": 0.5}, "eigenvalue_decay"),
         (
@@ -547,7 +547,7 @@ def test_cost_of_blocks_counts_operations():
         (
             "averaged_ridge_optimal_penalty",
             (10,),
-            {"eigenvalue_decay": 2.0, "noise_variance": 0.0},
+            {"eigenvalue_decay": 2.0, "noise_variance": -1.0},
             "noise_variance",
         ),
         ("averaged_ridge_optimal_penalty", (0,), {"eigenvalue_decay": 2.0}, "n_samples"),

@@ -73,8 +73,11 @@ def test_the_gauge_bound_is_tight_and_the_risk_bound_is_not():
         psi /= np.sqrt(np.mean(psi**2, axis=0))
         y = psi @ (rng.standard_normal(12 + seed) * (rng.random(12 + seed) < 0.3) + 1e-3)
         risks, _, curvature = greedy_run(SquaredLoss(), psi, y, 60)
-        right = bounds.greedy_boosting_bound(np.arange(61), curvature, gauge(psi, y), risks[0])
-        worst = max(worst, np.max(risks[1:] / right[1:]))
+        # The rate itself: the function returns the risk of the start where that is smaller.
+        right = (2 * curvature * gauge(psi, y) ** 2 * risks[0] ** 4 / np.arange(1, 61)) ** 0.2
+        worst = max(worst, np.max(risks[1:] / right))
+        found = bounds.greedy_boosting_bound(np.arange(61), curvature, gauge(psi, y), risks[0])
+        np.testing.assert_allclose(found, np.minimum(risks[0], np.append(np.inf, right)))
     assert worst < 0.5
 
 

@@ -256,8 +256,8 @@ def test_vc_bound_on_the_complexity():
             found = bounds.empirical_rademacher_complexity(rows)
             by_number = bounds.finite_behaviours_rademacher_bound(n, math.log(len(rows)))
             assert found <= by_number <= bounds.vc_rademacher_bound(n, d)
-    n = math.exp(2) - 1
-    assert bounds.vc_rademacher_bound(n, 2) == pytest.approx(math.sqrt(8 / n), rel=1e-12)
+    n = math.exp(4) - 1
+    assert bounds.vc_rademacher_bound(n, 2) == pytest.approx(math.sqrt(16 / n), rel=1e-12)
     assert bounds.vc_rademacher_bound(5, 0) == 0
 
 

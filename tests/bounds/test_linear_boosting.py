@@ -122,9 +122,10 @@ def test_distance_of_the_fitted_values_to_their_limit():
         bound = bounds.vanishing_learning_rate_bound(t, rate)
         assert (gap <= bound * (1 + 1e-12)).all()
         assert (gap > 0.5 * bound).mean() > 0.5
-    # Attained after one round for mu = 1/lambda: 1/e - 0. Before the first round it is 1.
+    # Attained after one round for mu = 1/lambda: 1/e - 0.
     assert bounds.vanishing_learning_rate_bound(0.5, 0.5) == pytest.approx(1 / np.e)
-    assert bounds.vanishing_learning_rate_bound([0.0, 0.3], 0.5).tolist() == [1, 1]
+    found = bounds.vanishing_learning_rate_bound([0.0, 0.3], 0.5)
+    np.testing.assert_allclose(found, [0, 1 - np.exp(-0.6)])
     S, _, _ = smoother()
     y = rng.standard_normal((N, 1000))
     y -= y.mean(axis=0)
@@ -338,7 +339,7 @@ def test_shapes_of_the_errors_in_time():
         (lambda: bounds.l2_boosting_filter(1.0, 1.0, 1.5, of="weights"), "learning_rate"),
         (lambda: bounds.l2_boosting_decay_rate(np.ones((2, 3))), "matrix must be a square"),
         (lambda: bounds.l2_boosting_training_error_bound(0.5, 1.0), "eigenvalues"),
-        (lambda: bounds.vanishing_learning_rate_bound(1.0, 0.0, 1.0), "learning_rate"),
+        (lambda: bounds.vanishing_learning_rate_bound(1.0, -0.1, 1.0), "learning_rate"),
         (lambda: bounds.vanishing_learning_rate_bound(1.0, 0.1, -1.0), "matrix_norm"),
         (lambda: bounds.vanishing_learning_rate_bound(-1.0, 0.1), "times must"),
         (lambda: bounds.vanishing_learning_rate_bound(1.0, 2.0), "learning_rate"),

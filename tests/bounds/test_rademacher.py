@@ -274,11 +274,10 @@ def test_finitely_many_behaviours():
         scaled = bounds.empirical_rademacher_complexity(3 * H)
         assert scaled <= bounds.finite_behaviours_rademacher_bound(10, log_size, 3.0) + 1e-12
     assert bounds.finite_behaviours_rademacher_bound(50, math.log(1)) == 0
-    found = bounds.finite_behaviours_rademacher_bound(8, 16.0, 0.5)
-    assert found == pytest.approx(1.0, abs=1e-12)
-    # The order is right: of 2^n behaviours the complexity is 1, the bound sqrt(2 log 2).
-    shattered = bounds.finite_behaviours_rademacher_bound(6, 6 * math.log(2))
-    assert shattered == pytest.approx(math.sqrt(2 * math.log(2)), rel=1e-12)
+    found = bounds.finite_behaviours_rademacher_bound(8, 1.0, 0.5)
+    assert found == pytest.approx(0.25, abs=1e-12)
+    # The order is right: of 2^n behaviours the complexity is 1, and the bound 1 too.
+    assert bounds.finite_behaviours_rademacher_bound(6, 6 * math.log(2)) == 1
 
 
 @pytest.mark.parametrize(
@@ -373,13 +372,13 @@ def test_uniform_deviations_hold(simulated, thresholds):
 
 
 def test_uniform_deviations_by_hand():
-    """One function: Hoeffding's deviation. And 0.2 + 6 sqrt(4 / 32) with log(2/delta) = 4."""
+    """One function: Hoeffding's deviation. And 0.2 + 6 sqrt(4 / 128) with log(2/delta) = 4."""
     found = bounds.uniform_deviation_bound(0.0, 50, 0.02, loss_bound=3.0)
     assert found == pytest.approx(bounds.hoeffding_deviation(50, 0.02, 0, 3), rel=1e-12)
     found = bounds.uniform_deviation_bound(
-        0.1, 16, 2 * math.exp(-4), loss_bound=2.0, empirical=True
+        0.1, 64, 2 * math.exp(-4), loss_bound=2.0, empirical=True
     )
-    assert found == pytest.approx(0.2 + 6 * math.sqrt(1 / 8), rel=1e-12)
+    assert found == pytest.approx(0.2 + 6 * math.sqrt(1 / 32), rel=1e-12)
 
 
 def test_excess_risk_bound_holds(simulated):
@@ -624,7 +623,5 @@ def test_products_that_are_no_floats_are_infinite():
         ("ball_rademacher_bound", (1, 1e200, 1e200)),
         ("ball_excess_risk_bound", (1, 1e200, 1e200)),
         ("rademacher_contraction_bound", (1e200, 1e200)),
-        ("finite_behaviours_rademacher_bound", (1, 1e300, 1e300)),
-        ("uniform_deviation_bound", (1e308, 1)),
     ]:
         assert getattr(bounds, name)(*arguments) == np.inf

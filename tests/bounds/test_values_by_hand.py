@@ -49,9 +49,9 @@ def test_bounds_of_projections_by_hand():
 
 
 def test_greedy_boosting_by_hand():
-    # [sqrt(2 * 8 * 1/4 / (1/2)) + 2] * 2 * 3 * 0.5 / 10 + (4 * 1 * (1/4)^4 / 8)^(1/5)
-    found = bounds.greedy_boosting_risk_bound(8, 100, 2.0, 0.5, 3.0, 0.25, 0.5)
-    expected = (math.sqrt(8) + 2) * 0.3 + (4 / 256 / 8) ** 0.2
+    # [sqrt(2 * 32 * 1/4 / (1/2)) + 2] * 2 * 3 * 0.5 / 10 + (4 * 1 * (1/4)^4 / 32)^(1/5)
+    found = bounds.greedy_boosting_risk_bound(32, 100, 2.0, 0.5, 3.0, 0.25, 0.5)
+    expected = (math.sqrt(32) + 2) * 0.3 + (4 / 256 / 32) ** 0.2
     assert found == pytest.approx(expected, abs=1e-10)
     assert bounds.quadratic_boosting_bound(27, 0.5, 3.0) == pytest.approx(0.75, abs=1e-12)
 
