@@ -83,7 +83,7 @@ class _ByMethods:
     def curvatures(self, u: Array, target: Array) -> Array:
         return np.array(self.loss.hessian(self.y, u), dtype=np.float64)
 
-    def newton_targets(self, first: Array, given: Array | None) -> None:
+    def newton_targets(self, first: Array, given: Array | None, means: Any) -> None:
         return None
 
     def leaf_values(
@@ -143,11 +143,13 @@ class _ByLoops:
         assert second is not None  # as `SecondOrderRisk.check` has found
         return second
 
-    def newton_targets(self, first: Array, given: Array | None) -> tuple[Array, Array] | None:
+    def newton_targets(
+        self, first: Array, given: Array | None, means: tuple[float, float] | None
+    ) -> tuple[Array, Array] | None:
         """The targets and weights of rounds of the second order; None where NumPy computes them."""
         if not self.loss.takes_codes:
             return None
-        mean, mean_size = mean_curvature(first, self.weight, self.n_threads)
+        mean, mean_size = means or mean_curvature(first, self.weight, self.n_threads)
         unit = LARGEST_TARGET * mean_size
         ratio = mean / unit if unit > 0 else math.inf
         if not (mean >= SMALLEST_CURVATURE and ratio < math.inf):
@@ -377,6 +379,9 @@ class SecondOrderRisk(EmpiricalRisk):
         self.user_weight = sample_weight
         self.total = float(len(y) if sample_weight is None else np.sum(sample_weight))
         self._is_flat = False  # no curvature in any row
+        # The means over all rows of the second derivatives, and of the sizes of the first ones; to
+        # be set where these rows are a part of them.
+        self.means: tuple[float, float] | None = None
 
     @staticmethod
     def has_curvature(loss: Any, y: NDArray[Any], n_scores: int) -> bool:
@@ -394,7 +399,7 @@ class SecondOrderRisk(EmpiricalRisk):
 
     def at(self, u: Array) -> RiskState:
         value, first, _, _ = super().at(u)
-        known = self._at_rows(u).newton_targets(first, self.user_weight)
+        known = self._at_rows(u).newton_targets(first, self.user_weight, self.means)
         self._is_flat = False
         if known is not None:
             return RiskState(value, *known, 1.0 / self.total)
@@ -404,16 +409,25 @@ class SecondOrderRisk(EmpiricalRisk):
             second *= self.user_weight if u.ndim == 1 else self.user_weight[:, None]
         return RiskState(value, target, second, 1.0 / self.total)
 
-    def _curvatures(self, u: Array, first: Array) -> Array:
-        """The second derivatives, a new array; see the class for the smallest ones."""
+    def derivatives(self, u: Array) -> tuple[float, Array, Array]:
+        """The risk, the negative gradients and the second derivatives, as they are."""
+        value, first, _, _ = super().at(u)
+        return value, first, self._convex(u, first)
+
+    def _convex(self, u: Array, first: Array) -> Array:
+        """The second derivatives, a new array."""
         second = self._at_rows(u).curvatures(u, first)
         if not second.min() >= 0:
             raise ValueError(
                 "step='newton', and step='joint' with trees, require a convex loss; the second "
                 f"derivative of {loss_name(self.loss)} is negative or NaN in some rows."
             )
-        size = np.abs(first)
-        mean, mean_size = self._mean(second), self._mean(size)
+        return second
+
+    def _curvatures(self, u: Array, first: Array) -> Array:
+        """The second derivatives, a new array; see the class for the smallest ones."""
+        second, size = self._convex(u, first), np.abs(first)
+        mean, mean_size = self.means or (self._mean(second), self._mean(size))
         self._is_flat = mean < SMALLEST_CURVATURE
         if self._is_flat:  # a round of the first order
             return np.ones_like(second)
@@ -480,3 +494,18 @@ class SecondOrderRisk(EmpiricalRisk):
         if values.ndim == 1:
             return inner(self.weight, values)
         return inner(self.weight, values.mean(axis=1))
+
+
+def largest_totals(
+    curvature: Array, size: Array, means: tuple[float, float], weight: float
+) -> Array:
+    """Bounds of the sums of the weights of a `SecondOrderRisk` in each score.
+
+    Of the sums of the second derivatives and of the sizes of the first ones over all rows, of this
+    weight together.
+    """
+    mean, mean_size = means
+    if mean < SMALLEST_CURVATURE:
+        return np.full(len(curvature), weight)
+    shares = size / mean_size if mean_size > 0 else np.zeros(len(size))
+    return curvature + mean * (shares / LARGEST_TARGET + SMALLEST_WEIGHT * weight)

@@ -35,13 +35,13 @@ def comparable_scores(scores: np.ndarray) -> np.ndarray:
 class GridUnits(NamedTuple):
     """Powers of two that make integers of targets and weights, and the bins of a column.
 
-    `targets` are the exponents for each of K trees, `weight` that for the weights, None where all
-    are 1. `whole`: a row of weight w is exactly the same as w equal rows. Codes of values are below
-    `n_bins`; `has_missing` adds one more bin.
+    `targets` are the exponents for each of K trees, `weights` those for their weights, None where
+    all are 1. `whole`: a row of weight w is exactly the same as w equal rows. Codes of values are
+    below `n_bins`; `has_missing` adds one more bin.
     """
 
     targets: tuple[int, ...]
-    weight: int | None
+    weights: tuple[int, ...] | None
     whole: bool
     n_bins: int
     has_missing: bool
@@ -91,18 +91,18 @@ class TreeReply:
 
 
 def integer_rows(
-    target: np.ndarray, weight: np.ndarray | None, exponent: int, units: GridUnits
+    target: np.ndarray, weight: np.ndarray | None, tree: int, units: GridUnits
 ) -> IntegerRows:
-    """The integers of the rows in O(n); `exponent` is the one of `units.targets` for this tree."""
-    values = target * 2.0**exponent
+    """The integers of the rows for the tree of this number, in O(n)."""
+    values = target * 2.0 ** units.targets[tree]
     if weight is None:
         moments = np.rint(values, out=values).astype(np.int64)
         masses = None
     else:
         values = np.rint(values) * weight if units.whole else np.rint(values * weight)
         moments = values.astype(np.int64)
-        assert units.weight is not None
-        masses = np.rint(weight * 2.0**units.weight).astype(np.int64)
+        assert units.weights is not None
+        masses = np.rint(weight * 2.0 ** units.weights[tree]).astype(np.int64)
     bits = len(target).bit_length()
     counts = moments if masses is None else masses
     size = float(np.abs(counts).sum(dtype=np.float64))
@@ -128,7 +128,7 @@ def answered(
     """The node of each row after the splits, a new array, and the reply; O(n p) for sums."""
     if request.splits:
         node = after_splits(codes, node, request.splits, places)
-    n_kinds = 2 if units.weight is None else 3
+    n_kinds = 2 if units.weights is None else 3
     shape = (len(request.counted), n_kinds, codes.shape[1], units.n_bins + units.has_missing)
     sums = np.empty(shape, np.int64)
     for i, out in zip(request.counted, sums):

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn_ensemble_theory import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.boosting.losses import (
     ExponentialLoss,
@@ -65,6 +70,80 @@ def test_parameters_of_trees(parameters):
     model = GradientBoostingRegressor(n_estimators=4, random_state=0, **parameters)
     expected = GradientBoostingRegressor(**model.get_params()).fit(X, y)
     assert_same_rounds(in_chunks(model, X, y), expected)
+
+
+WEIGHTS = {
+    "none": lambda rng, n: None,
+    "whole": lambda rng, n: rng.integers(0, 3, n) * 1.0,
+    "real": lambda rng, n: rng.random(n),
+}
+HIST = {"early_stopping": False, "max_iter": 5, "max_leaf_nodes": 8}
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(
+    "model",
+    [
+        HistGradientBoostingClassifier(**HIST),
+        HistGradientBoostingClassifier(**HIST, learning_rate=1.0, l2_regularization=1.0),
+        GradientBoostingClassifier(
+            n_estimators=4, step="newton", random_state=0, min_weight_fraction_leaf=0.0213
+        ),
+    ],
+    ids=["histogram", "large steps", "newton"],
+)
+def test_newton_steps_of_classes(model, n_classes, weights):
+    X, y = rows()
+    labels = np.array([*"bcad"])[np.digitize(y, [0.2, 0.7, 1.2][: n_classes - 1])]
+    given = X, labels, WEIGHTS[weights](np.random.default_rng(0), len(y))
+    expected, found = clone(model).fit(*given), in_chunks(clone(model), *given)
+    assert_same_rounds(found, expected)
+    proba = expected.predict_proba(X)
+    np.testing.assert_allclose(found.predict_proba(X), proba, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("rate", [0.1, 1.0])
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "absolute_error", "quantile"])
+def test_losses_of_histogram_boosting(loss, rate, weights):
+    """Newton steps, and quantiles to the bit."""
+    X, y = rows()
+    y = {"poisson": np.exp(y).round(), "gamma": np.exp(y)}.get(loss, y.round(1))
+    parameters = {**HIST, "loss": loss, "learning_rate": rate, "min_samples_leaf": 5}
+    model = HistGradientBoostingRegressor(
+        quantile=0.7 if loss == "quantile" else None, **parameters
+    )
+    given = X, y, WEIGHTS[weights](np.random.default_rng(0), len(y))
+    expected, found = clone(model).fit(*given), in_chunks(clone(model), *given)
+    assert_same_rounds(found, expected)
+    atol = 0 if loss in ("absolute_error", "quantile") else 1e-10
+    np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=0, atol=atol)
+
+
+def test_leaves_of_the_hinge_loss():
+    X, y = rows()
+    model = GradientBoostingClassifier(loss="hinge", n_estimators=8, random_state=0)
+    expected = clone(model).fit(X, y > 0)
+    assert_same_rounds(in_chunks(model, X, y > 0), expected)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("quantile", [0.01, 0.5, 0.75, 0.99])
+def test_quantiles_of_numbers_of_any_size(quantile, weighted):
+    """Both signs, ties, zeros of both signs, numbers that hardly differ, the smallest and large."""
+    rng = np.random.default_rng(0)
+    sizes = 10.0 ** rng.integers(-300, 140, 40)
+    parts = [sizes, -sizes, np.zeros(3), -np.zeros(3), np.nextafter(1, 2) * np.ones(9), np.ones(8)]
+    y = rng.permutation(np.concatenate([*parts, [5e-324, -5e-324]]))
+    weight = rng.integers(1, 4, len(y)) * 1.0 if weighted else None
+    model = GradientBoostingRegressor(loss="quantile", alpha=quantile, n_estimators=1, max_depth=1)
+    found = in_chunks(model, np.zeros((len(y), 1)), y, weight, cuts=(1, 1, 50))
+    order = np.repeat(y, 1 if weight is None else weight.astype(int))
+    order.sort()
+    place = quantile * len(order)
+    ends = order[int(np.ceil(place)) - 1], order[int(np.floor(place))]
+    assert found.init_.predict([[0]])[0] == 0.5 * ends[0] + 0.5 * ends[1]
 
 
 @pytest.mark.parametrize("reoptimize", [True, False])
@@ -158,7 +237,7 @@ def test_targets_and_weights_keep_their_values_in_few_bytes(kind, n_bytes):
 
 def test_sums_are_the_same_for_any_cut_of_the_rows():
     rng = np.random.default_rng(0)
-    n, units = 600, GridUnits((40,), 30, False, 20, True)
+    n, units = 600, GridUnits((40,), (30,), False, 20, True)
     codes = np.asfortranarray(rng.integers(0, 20, (n, 3)).astype(np.uint8))
     codes[rng.random((n, 3)) < 0.1] = 255
     target, weight = rng.standard_normal(n), rng.random(n)
@@ -166,7 +245,7 @@ def test_sums_are_the_same_for_any_cut_of_the_rows():
     second = TreeRequest([(0, 1, 9, True, 1, 2)], [1], [2])
 
     def replies(a, b):
-        one = integer_rows(target[a:b], weight[a:b], 40, units)
+        one = integer_rows(target[a:b], weight[a:b], 0, units)
         part = np.asfortranarray(codes[a:b]), one, target[a:b]
         node, reply = answered(*part, np.zeros(b - a, np.uint8), first, units)
         return node, reply, *answered(*part, node, second, units)

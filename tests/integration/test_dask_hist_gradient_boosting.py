@@ -1,4 +1,4 @@
-"""HistGradientBoostingRegressor of Dask collections: the model of the same rows in memory."""
+"""HistGradientBoosting* of Dask collections: the model of the same rows in memory."""
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 from tests.boosting.gradient_boosting_data import assert_same_rounds
+from tests.boosting.loss_cases import LogCosh
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -89,8 +90,7 @@ def test_categories_of_all_chunks():
         {"early_stopping": True},
         {"warm_start": True},
         {"max_features": 0.5},
-        {"loss": "poisson"},
-        {"loss": "absolute_error"},
+        {"loss": LogCosh()},
         {"max_leaf_nodes": None},
     ],
     ids=str,
@@ -109,7 +109,16 @@ def test_what_needs_all_rows_is_refused_before_they_are_read(params):
         HistGradientBoostingRegressor(**params).fit(X, y)
 
 
-def test_rounds_of_the_second_order_need_rows_in_memory():
-    X, y, _ = rows()
-    with pytest.raises(TypeError, match=r"HistGradientBoostingClassifier.fit needs all rows"):
-        HistGradientBoostingClassifier().fit(*lazily(X, (y > 0).astype(int)))
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes(n_classes, class_weight):
+    X, y, weight = rows()
+    labels = np.array([*"bac"])[np.digitize(y, [0.0, 1.0][: n_classes - 1])]
+    options = {"max_iter": 4, "early_stopping": False, "class_weight": class_weight}
+    model = HistGradientBoostingClassifier(**options)
+    expected = HistGradientBoostingClassifier(**options).fit(X, labels, weight)
+    lazy = lazily(X, labels, weight)
+    assert_same_rounds(model.fit(*lazy), expected)
+    proba = model.predict_proba(lazy[0]).compute()
+    np.testing.assert_allclose(proba, expected.predict_proba(X), rtol=0, atol=1e-10)
+    assert model.classes_.tolist() == sorted([*"bac"][:n_classes])

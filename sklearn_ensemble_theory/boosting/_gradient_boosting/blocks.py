@@ -5,7 +5,9 @@ targets), and for the codes of the bins, which stay where the rows are, with the
 are categories, once more before that, to list them. A round is then `start_round`,
 `grow_on_block` for each level of the trees, and `leaf_tables`: pure functions of the codes, the
 targets and the moves of all rounds before. Sums of targets are sums of integers, so that the trees
-do not depend on the blocks.
+do not depend on the blocks. Rounds of the second order begin with `curvatures_of_block`, the sums
+by which Newton steps are bounded; losses with a kink end with `jumps_of_block`, some bits of the
+quantiles of their leaves in each pass.
 
 The scores are a memo beside the codes (`KeptScores`): what the moves so far have made of them. A
 memo that is behind, because its worker was lost, makes the moves that it lacks. So Dask holds the
@@ -33,7 +35,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..._bins import QuantileSketch, columns_with_missing
-from ..._blocks import Blocks, added, in_tree_order
+from ..._blocks import Blocks, DaskBlocks, SummedFields, added, in_tree_order
 from ..._categories import (
     CategoricalColumns,
     numbered_learner,
@@ -61,7 +63,13 @@ from ...trees._options import TreePlan, TreeShape
 from ...trees._tree_arrays import LeafOutputs
 from ...trees._weak_learners import monotonic_after_growth, set_leaf_values, tree_member
 from .._loop import RoundReports
-from .._risk import EmpiricalRisk
+from .._risk import (
+    LEAST_CURVATURE,
+    SMALLEST_CURVATURE,
+    EmpiricalRisk,
+    SecondOrderRisk,
+    largest_totals,
+)
 from ..losses import Loss, SquaredLoss
 from ..losses._base import (
     bounded_steps,
@@ -75,6 +83,7 @@ from ..losses._base import (
     steps_to_try,
 )
 from ..losses._derivatives import check_derivatives
+from ..losses._losses import PiecewiseLinearLoss
 from .choosing_rounds import boost_folds, mean_model, results_of
 from .memory import SEEDS, risks_of_rounds
 from .model import AdditiveModel
@@ -89,6 +98,8 @@ MOST_WHOLE = 2.0**28
 ROOT = TreeRequest([], [0], [])
 # So many moves go with each question; then all earlier ones are sent to the workers once.
 LATEST = 16
+# A pass finds so many bits of a quantile of 64 bits.
+CELL_BITS = 11
 
 
 @dataclass(frozen=True)
@@ -141,7 +152,8 @@ def boost_blocks(
     whole = BlockBoosting(plan, problem, targets, rng)
     rows = rows.knowing(first_rows=first_rows_of(problem.summary.lengths))
     n_splits = 0 if choice is None else checked_n_splits(choice.cv)
-    check_worker_memory(*least_bytes(problem, n_splits))
+    if isinstance(rows.given, DaskBlocks):
+        check_worker_memory(*least_bytes(problem, n_splits))
     data = rows.map(binned_block, problem.columns, as_signs, n_splits).grouped()
     found: dict[str, Any] = {}
     n_rounds, model = plan.n_rounds, whole.fitted
@@ -226,10 +238,31 @@ def check_learner(plan: Plan) -> None:
 
 def needs_rows(loss: Loss, plan: Plan, of_classes: bool) -> bool:
     """Whether initial scores or values of leaves are no functions of sums over rows."""
+    if has_quantiles(loss):
+        return False
     n_scores = loss.n_scores(3)
     y, u = (np.ones(1), np.zeros(1)) if n_scores == 1 else (np.ones(1, int), np.zeros((1, 3)))
     sums = loss.leaf_terms(y, u, None if n_scores == 1 else 0) is not None
+    sums |= is_second_order(loss, plan, n_scores)
     return not (sums and (of_classes or plan.init is not None or loss.constant_of_mean))
+
+
+def has_quantiles(loss: Loss) -> bool:
+    """Whether the values of leaves are weighted quantiles."""
+    kind, base = type(loss), PiecewiseLinearLoss
+    return (
+        isinstance(loss, base)
+        and kind.line_search is base.line_search
+        and kind.leaf_values is base.leaf_values
+    )
+
+
+def is_second_order(loss: Loss, plan: Plan, n_scores: int) -> bool:
+    """Whether trees are fitted to Newton steps."""
+    if plan.newton != "if_curved":
+        return plan.newton == "yes"
+    y = np.ones(1) if n_scores == 1 else np.ones(1, int)
+    return not loss.is_quadratic and SecondOrderRisk.has_curvature(loss, y, n_scores)
 
 
 # --- the first reading of the rows ----------------------------------------------------------------
@@ -575,33 +608,60 @@ def first_scores(n: int, start, n_scores: int) -> np.ndarray:
     return np.broadcast_to(np.asarray(start, dtype=np.float64), shape).copy()
 
 
+class TreeTask(NamedTuple):
+    """What the trees of a round are fitted to: negative gradients, or Newton steps with `means`.
+
+    These are the means over all rows of the second derivatives and of the sizes of the first ones.
+    """
+
+    loss: Loss
+    means: tuple[float, float] | None = None
+
+    def of(
+        self, data: BinnedBlock, u: np.ndarray
+    ) -> tuple[float, np.ndarray, list[np.ndarray | None]]:
+        """The mean loss, the targets as an array (K, n), and the weights for each tree. O(n)."""
+        if self.means is None:
+            found = EmpiricalRisk(self.loss, data.y, data.weight).at(u)
+            weights = [data.weight] * (1 if u.ndim == 1 else u.shape[1])
+        else:
+            risk = SecondOrderRisk(self.loss, data.y, data.weight)
+            risk.means = self.means
+            found = risk.at(u)
+            weights = [found.weight] if u.ndim == 1 else list(found.weight.T)
+        target = np.ascontiguousarray(found.target.T.reshape(-1, len(u)))
+        return found.value, target, weights
+
+
 def start_round(
-    rows: RowsOfFit, loss: Loss, units: GridUnits | None, requests: list[TreeRequest]
+    rows: RowsOfFit, task: TreeTask, units: GridUnits | None, requests: list[TreeRequest]
 ) -> RoundStart:
     """The sizes of the negative gradients, and answers to requests if units are known. O(n p)."""
     data = rows.data
-    value, target = targets_of_trees(rows, loss)
+    value, target, weights = task.of(data, rows.u)
     size = np.abs(target)
     weight = data.weight
     sizes = size.sum(axis=1) if weight is None else size @ weight
     replies = Parts([])
     if units is not None:
         nodes = rows.nodes([[] for _ in requests])
-        replies = replies_of_trees(data, target, nodes, units, requests)
+        replies = replies_of_trees(data, target, weights, nodes, units, requests)
     sizes = np.append(value * data.total, sizes)
     return RoundStart(OfBlocks({data.number: sizes}), replies)
 
 
-def targets_of_trees(rows: RowsOfFit, loss: Loss) -> tuple[float, np.ndarray]:
-    """The mean loss, and the negative gradients as an array (K, n). O(n)."""
-    u = rows.u
-    found = EmpiricalRisk(loss, rows.data.y, rows.data.weight).at(u)
-    return found.value, np.ascontiguousarray(found.target.T.reshape(-1, len(u)))
+def curvatures_of_block(rows: RowsOfFit, loss: Loss) -> OfBlocks:
+    """Sums of the losses, and for each score of the sizes of both derivatives. O(n)."""
+    data, u = rows.data, rows.u
+    value, first, second = SecondOrderRisk(loss, data.y, data.weight).derivatives(u)
+    weight, shape = data.each_weight(), (len(u), -1)
+    sums = [weight @ each.reshape(shape) for each in (np.abs(first), second)]
+    return OfBlocks({data.number: np.concatenate([[value * data.total], *sums])})
 
 
 def grow_on_block(
     rows: RowsOfFit,
-    loss: Loss,
+    task: TreeTask,
     units: GridUnits,
     requests: list[TreeRequest | None],
     splits: list[list[Split]],
@@ -618,24 +678,24 @@ def grow_on_block(
         chosen = np.flatnonzero(wanted.take(nodes[0])).astype(np.int32)
         if len(chosen):
             data, u, nodes = data.part(chosen), u.take(chosen, axis=0), [nodes[0].take(chosen)]
-    target = EmpiricalRisk(loss, data.y, data.weight).at(u).target
-    target = np.ascontiguousarray(target.T.reshape(-1, len(u)))
-    return replies_of_trees(data, target, nodes, units, requests)
+    _, target, weights = task.of(data, u)
+    return replies_of_trees(data, target, weights, nodes, units, requests)
 
 
 def replies_of_trees(
     data: BinnedBlock,
     target: np.ndarray,
+    weights: list[np.ndarray | None],
     nodes: list[np.ndarray],
     units: GridUnits,
     requests: Sequence[TreeRequest | None],
 ) -> Parts:
     """The answers for the rows of `data`, of the targets (K, n). O(n p) for each tree."""
-    weight, replies = data.weight, []
+    replies = []
     for k, (request, node) in enumerate(zip(requests, nodes)):
         reply = None
         if request is not None:
-            integers = integer_rows(target[k], weight, units.targets[k], units)
+            integers = integer_rows(target[k], weights[k], k, units)
             request = request._replace(splits=[])  # which the nodes have followed
             reply = answered(data.codes, integers, target[k], node, request, units, data.rows)[1]
         replies.append(reply)
@@ -644,7 +704,7 @@ def replies_of_trees(
 
 def leaf_tables(
     rows: RowsOfFit,
-    loss: Loss,
+    task: TreeTask,
     splits: list[list[Split]],
     n_nodes: list[int],
     with_terms: bool,
@@ -655,12 +715,11 @@ def leaf_tables(
     `with_terms`, those of the loss's `leaf_terms` and again of the weights.
     """
     data, u, nodes = rows.data, rows.u, rows.nodes(splits)
-    targets = targets_of_trees(rows, loss)[1]
-    weight = data.each_weight()
-    risk = EmpiricalRisk(loss, data.y, data.weight) if with_terms else None
+    _, targets, weights = task.of(data, u)
+    risk = EmpiricalRisk(task.loss, data.y, data.weight) if with_terms else None
     tables = []
-    for k, (target, leaf, size) in enumerate(zip(targets, nodes, n_nodes)):
-        totals = group_totals(weight, leaf, size)
+    for k, (target, weight, leaf, size) in enumerate(zip(targets, weights, nodes, n_nodes)):
+        totals = group_totals(np.ones(len(leaf)) if weight is None else weight, leaf, size)
         columns = [totals(np.ones(len(leaf))), totals(target), totals(target * target)]
         if risk is not None:
             score = None if u.ndim == 1 else k
@@ -703,6 +762,54 @@ def slopes_of_block(
         u[column] += own.take(leaf)
         slopes.append(group_totals(weight, leaf, len(own))(loss.gradient(y, u)[column]))
     return OfBlocks({data.number: np.concatenate(slopes)})
+
+
+@dataclass
+class JumpSums(SummedFields):
+    """What the kinks of a block's losses add to the derivatives of the losses of leaves.
+
+    `starts` (leaves, 2) are the derivatives left of all kinks, and the numbers of kinks; `cells`
+    (leaves, 2, 2^`CELL_BITS`) the jumps in the cells that a search looks at from both sides.
+    """
+
+    starts: np.ndarray
+    cells: np.ndarray
+
+
+def jumps_of_block(
+    rows: RowsOfFit, loss: Any, splits: list[Split], known: np.ndarray, shift: int, bits: int
+) -> JumpSums:
+    """The jumps of the derivatives of the losses of leaves, by the next `bits` of their places.
+
+    A place is that of the kink as a step from the score, as a number that `ordered` makes of it;
+    its bits above are `known` (leaves, 2). O(n).
+    """
+    data, n_leaves = rows.data, len(known)
+    leaf, weight = rows.nodes([splits])[0].astype(np.intp), data.each_weight()
+    at, left, right = loss.kinks(data.y)
+    place = ordered(at - rows.u) >> np.uint64(shift)
+    above, cell = place >> np.uint64(bits), place & np.uint64(2**bits - 1)
+    cell = (leaf << CELL_BITS) + cell.astype(np.intp)
+    jump, cells = weight * (right - left), np.empty((n_leaves, 2, 2**CELL_BITS))
+    for side in range(2):
+        seen = np.flatnonzero(above == known[:, side].take(leaf))
+        sums = np.bincount(cell[seen], jump[seen], n_leaves << CELL_BITS)
+        cells[:, side] = sums.reshape(n_leaves, -1)
+    starts = [np.bincount(leaf, each, n_leaves) for each in (weight * left, None)]
+    return JumpSums(np.column_stack(starts), cells)
+
+
+def ordered(x: np.ndarray) -> np.ndarray:
+    """Integers in the order of the numbers."""
+    bits = (x + 0.0).view(np.uint64)  # without -0
+    top = np.uint64(2**63)
+    return np.where(bits < top, bits | top, ~bits)
+
+
+def from_ordered(places: np.ndarray) -> np.ndarray:
+    """The numbers of which `ordered` has made these."""
+    top = np.uint64(2**63)
+    return np.where(places < top, ~places, places ^ top).view(np.float64)
 
 
 # --- several fits on one block of rows ------------------------------------------------------------
@@ -851,13 +958,18 @@ class BlockBoosting:
             )
         self.n_blocks, self.rng, self.held_weight = problem.n_blocks, rng, held_weight
         self.ties = np.random.RandomState(0)
+        n_classes = problem.n_classes
+        n_scores = loss.n_scores(n_classes)
+        self.is_newton = is_second_order(loss, plan, n_scores)
         # Leaf means are the optimal values of the squared loss.
         reoptimises = plan.step.reoptimize_leaves and not loss.is_quadratic
-        self.leaf_loss = loss if reoptimises else None
+        self.reoptimises = reoptimises and not self.is_newton
+        self.has_quantiles = has_quantiles(loss)
         self.bits = sum_bits(targets.n_rows)
         self.units: GridUnits | None = None
-        n_classes = problem.n_classes
-        n_scores, start = loss.n_scores(n_classes), self.start(n_classes)
+        # A quantile is asked of the rows before the first round.
+        self.asks_start = plan.init is None and not n_classes and self.has_quantiles
+        start = 0.0 if self.asks_start else self.start(n_classes)
         y = targets.examples(n_classes)
         first = 0.0 if isinstance(start, str) else start
         check_derivatives(loss, y, first_scores(len(y), first, n_scores))
@@ -881,6 +993,10 @@ class BlockBoosting:
 
     def rounds(self, n_rounds: int, report: Callable[[float], None] | None = None) -> Questions:
         """Rounds that are added to the model, with the path; `report` is given their risks."""
+        if self.asks_start:
+            start = yield from self.quantiles([], 1)
+            self.fitted.init = float(start[0])
+            self.moves.append(ScoreMove([start], 1.0, [[]]))
         for t in range(n_rounds):
             replies, risk = yield from self.started()
             if t and report:  # the risk after a round is known with the first sums of the next one
@@ -914,23 +1030,36 @@ class BlockBoosting:
         counted in the pass that finds the targets, and otherwise in one more.
         """
         columns, targets, expected = self.columns, self.targets, self.units
-        roots, loss_of_fit = [ROOT] * self.fitted.n_scores, self.loss
+        roots = [ROOT] * self.fitted.n_scores
         self.splits = [[] for _ in roots]
-        question = Question(start_round, (loss_of_fit, expected, roots), loss_of_fit)
-        found = yield from self.asked(question)
-        loss, *sizes = found.sizes.total(self.n_blocks)
+        self.task, totals = TreeTask(self.loss), [targets.weight] * len(roots)
+        if self.is_newton:
+            expected = None
+            question = Question(curvatures_of_block, (self.loss,), self.loss)
+            loss, *sums = yield from self.summed(question)
+            sizes, totals = np.split(np.array(sums), 2)
+            n = targets.weight * len(roots)
+            means = float(totals.sum() / n), float(sizes.sum() / n)
+            self.task = TreeTask(self.loss, means)
+            totals = largest_totals(totals, sizes, means, targets.weight)
+        else:
+            question = Question(start_round, (self.task, expected, roots), self.loss)
+            found = yield from self.asked(question)
+            loss, *sizes = found.sizes.total(self.n_blocks)
+            replies = found.replies
         exact = [self.exponent(size) for size in sizes]
-        replies = found.replies
         if expected is None or not all(
             e - SPARE_BITS <= given <= e for e, given in zip(exact, expected.targets)
         ):
-            weight, whole = None, targets.whole and targets.weight <= MOST_WHOLE
-            if targets.weighted:
-                weight = 0 if whole else self.exponent(targets.weight)
+            weights, whole = None, targets.whole and targets.weight <= MOST_WHOLE
+            whole &= not self.is_newton
+            if targets.weighted or self.is_newton:
+                weights = tuple(0 if whole else self.exponent(total) for total in totals)
             bins = columns.most_bins, columns.any_missing
-            self.units = GridUnits(tuple(exact), weight, whole, *bins)
-            args = loss_of_fit, self.units, roots, self.splits
+            self.units = GridUnits(tuple(exact), weights, whole, *bins)
+            args = self.task, self.units, roots, self.splits
             replies = yield from self.asked(Question(grow_on_block, args))
+        self.mean_sizes = [float(size / total) for size, total in zip(sizes, totals)]
         self.sizes = sizes
         return replies.parts, float(loss / targets.weight)
 
@@ -946,15 +1075,19 @@ class BlockBoosting:
         assert units is not None  # see `started`
         seeds = [int(self.rng.randint(np.iinfo(np.int32).max)) for _ in replies]
         growths = []
-        for seed, exponent, size in zip(seeds, units.targets, self.sizes):
+        for k, (seed, reply) in enumerate(zip(seeds, replies)):
             # Always the first of equally good features would make the trees alike.
             self.ties.seed(seed)
-            rank = self.ties.permutation(self.shape.n_features)
-            targets = Grid(exponent, float(size) / weight)
-            order = np.argsort(rank)
-            growths.append(
-                HistogramGrowth(self.columns, self.options, order, targets, units.weight)
-            )
+            order = np.argsort(self.ties.permutation(self.shape.n_features))
+            targets = Grid(units.targets[k], self.mean_sizes[k])
+            exponent = None if units.weights is None else units.weights[k]
+            options = self.options
+            if self.is_newton:  # a share of weights that change with the round
+                assert exponent is not None
+                total = float(reply.sums[0, -1, 0].sum()) * 2.0**-exponent
+                least = max(LEAST_CURVATURE, self.pattern.min_weight_fraction_leaf * total)
+                options = replace(options, min_weight_leaf=least)
+            growths.append(HistogramGrowth(self.columns, options, order, targets, exponent))
         # The trees of a round grow together: each asks for the sums of its next nodes, and one
         # pass over the rows answers all of them.
         waiting = [growth.requests() for growth in growths]
@@ -963,27 +1096,36 @@ class BlockBoosting:
         requests = _answered(waiting, replies)
         while any(request is not None for request in requests):
             self._note(requests)
-            args = self.loss, units, requests, self.splits
+            args = self.task, units, requests, self.splits
             found = yield from self.asked(Question(grow_on_block, args))
             requests = _answered(waiting, found.parts)
         self._note([growth.request() for growth in growths])
         sizes = [len(growth.left) for growth in growths]
-        args = self.loss, self.splits, sizes, self.leaf_loss is not None
+        of_sums = self.reoptimises and not self.has_quantiles
+        args = self.task, self.splits, sizes, of_sums
         found = yield from self.asked(Question(leaf_tables, args))
         tables = [of_blocks.total(self.n_blocks) for of_blocks in found.parts]
-        leaf_steps = [None] * len(tables)
-        if self.leaf_loss is not None:
-            sums = [table[:, 3:].T / weight for table in tables]
-            leaf_steps = yield from self.steps(sums)
+        trees = [growth.tree(table[:, :3]) for growth, table in zip(growths, tables)]
+        grown = [tree.value[:, 0].take(number) for tree, number in trees]
+        steps = grown
+        if self.reoptimises and self.has_quantiles:
+            steps = [(yield from self.quantiles(self.splits[0], sizes[0]))]
+        elif self.reoptimises:
+            steps = yield from self.steps_of_sums([table[:, 3:].T / weight for table in tables])
+        elif self.is_newton:
+            first = np.concatenate([table[:, 1] for table in tables]) / weight
+            is_flat = self.task.means is not None and self.task.means[0] < SMALLEST_CURVATURE
+            is_leaf = [(table[:, 0] > 0) & (not is_flat) for table in tables]
+            tried = [np.where(seen, own, 0.0) for seen, own in zip(is_leaf, grown)]
+            found = yield from self.lowering(tried, first, is_whole=False)
+            pairs = zip(found, tried, grown)
+            steps = [np.where(one == own, known, one) for one, own, known in pairs]
         members, values = [], []
-        for growth, seed, table, own in zip(growths, seeds, tables, leaf_steps):
-            tree, number = growth.tree(table[:, :3])
-            if own is not None:
-                steps = np.empty(len(number))
-                steps[number] = own
-                set_leaf_values(tree, steps, self.options)
-            elif not self.options.bounded:
-                set_leaf_values(tree, tree.value[:, 0], self.options, True)
+        for (tree, number), seed, own, known in zip(trees, seeds, steps, grown):
+            if self.reoptimises or self.is_newton or not self.options.bounded:
+                proposed, is_final = np.empty(len(number)), np.empty(len(number), dtype=bool)
+                proposed[number], is_final[number] = own, (own == known) & (not self.reoptimises)
+                set_leaf_values(tree, proposed, self.options, is_final)
             members.append(tree_member(self.pattern, tree, self.shape, seed))
             values.append(tree.value[:, 0].take(number))
         # One bit is left for sums that are larger in the next round.
@@ -996,15 +1138,26 @@ class BlockBoosting:
             if request is not None:
                 own += request.splits
 
-    def steps(self, sums: list[np.ndarray]) -> Questions:
+    def steps_of_sums(self, sums: list[np.ndarray]) -> Questions:
         """The steps of the leaves of each tree, from sums of `leaf_terms` and of weights."""
-        loss: Any = self.leaf_loss
-        steps = [loss.leaf_steps(*own) for own in sums]
-        if type(loss).leaf_steps is not Loss.leaf_steps:  # exact
+        steps = [self.loss.leaf_steps(*own) for own in sums]
+        if type(self.loss).leaf_steps is not Loss.leaf_steps:  # exact
             return steps
+        share = self.loss.newton_share(np.empty((0, len(steps))))  # which is a factor of `first`
+        first = np.concatenate([own[0] for own in sums]) / share
+        return (yield from self.lowering(steps, first, share))
+
+    def lowering(
+        self, steps: list[np.ndarray], first: np.ndarray, share: float = 1.0, is_whole: bool = True
+    ) -> Questions:
+        """What `lowering_steps` makes of the steps of the leaves of each tree.
+
+        `first` are the sums of negative gradients of all trees, side by side.
+        """
+        loss: Any = self.loss
         ends = np.cumsum([len(own) for own in steps])[:-1]
         rate = share_taken(self.plan.learning_rate, len(steps))
-        found, first = np.concatenate(steps), np.concatenate([own[0] for own in sums])
+        found = np.concatenate(steps)
         asked = may_rise(loss, found, first, rate)
         if not asked.any():
             return steps
@@ -1015,15 +1168,15 @@ class BlockBoosting:
             return np.where(asked, total / self.targets.weight, 0.0)
 
         falls = yield from summed(falls_of_block, steps_to_try(loss, found, rate))
-        share = loss.newton_share(np.empty((0, len(steps))))  # which is a factor of `first`
-        wrong = asked & is_wrong(loss, found, first / share, falls, True, share)
+        wrong = asked & is_wrong(loss, found, first, falls, is_whole, share)
         if safe_length(loss, rate) > 0:
             return np.split(np.where(wrong, bounded_steps(found), found), ends)
-        longer = longer_steps(found, first / share, falls[0], share)
-        asked &= longer != found
-        if asked.any():
-            more = yield from summed(falls_of_block, longer)
-            found = np.where(asked & (more[0] > falls[0]), longer, found)
+        if is_whole:
+            longer = longer_steps(found, first, falls[0], share)
+            asked &= longer != found
+            if asked.any():
+                more = yield from summed(falls_of_block, longer)
+                found = np.where(asked & (more[0] > falls[0]), longer, found)
         asked = wrong
         if asked.any():
             search = root_search(len(found))
@@ -1035,6 +1188,36 @@ class BlockBoosting:
                 except StopIteration as end:
                     moves, found = None, np.where(asked, end.value, found)
         return np.split(found, ends)
+
+    def quantiles(self, splits: list[Split], n_leaves: int) -> Questions:
+        """The steps of leaves to the minima of piecewise linear losses: `root_of_jumps`.
+
+        The minimum is an interval, whose ends are places of kinks: the first after which the
+        derivative is above a bound, below 0 by rounding or beyond it; the last kink, if it never
+        is. Each pass finds the next bits of both.
+        """
+        known, shift, below, bounds = np.zeros((n_leaves, 2), np.uint64), 64, None, None
+        while shift:
+            bits = min(CELL_BITS, shift)
+            shift -= bits
+            args = self.loss, splits, known, shift, bits
+            found = yield from self.asked(Question(jumps_of_block, args))
+            start, n_jumps = found.starts.T
+            if below is None:
+                below = np.column_stack([start, start])
+                total = found.cells[:, 0].sum(axis=1) + np.abs(start)
+                tolerance = (1e-12 + 2.3e-16 * n_jumps) * total
+                bounds = np.column_stack([-tolerance, tolerance])[:, :, None]
+            after = below[:, :, None] + found.cells.cumsum(axis=2)
+            is_full = found.cells > 0
+            rises = is_full & (after > bounds)
+            last = is_full.shape[2] - 1 - is_full[:, :, ::-1].argmax(axis=2)
+            cell = np.where(rises.any(axis=2), rises.argmax(axis=2), last)
+            before = np.take_along_axis(after, np.maximum(cell - 1, 0)[:, :, None], axis=2)[:, :, 0]
+            below = np.where(cell > 0, before, below)
+            known = (known << np.uint64(bits)) | cell.astype(np.uint64)
+        ends = from_ordered(known)
+        return np.where(n_jumps > 0, 0.5 * ends[:, 0] + 0.5 * ends[:, 1], 0.0)
 
 
 class FitsInLockstep:

@@ -22,6 +22,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
+from ..._batches import FitsBatches
 from ..._blocks import checked_offset
 from ..._categories import (
     MOST_DENSE_VALUES,
@@ -140,7 +141,7 @@ class GivenRows(NamedTuple):
             raise ValueError("{} is provided, but {} was not provided.".format(*names))
 
 
-class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
+class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
     """The fit of all classes of gradient boosting."""
 
     _get_param_names = parameter_names
@@ -377,10 +378,14 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
 
     def _loss_of_sums(self, n_classes: int, plan: Plan) -> Loss:
         loss = self._make_loss(n_classes)
+        if plan.newton == "yes":
+            n_scores = loss.n_scores(n_classes)
+            SecondOrderRisk.check(loss, np.ones(1, int if n_scores > 1 else float), n_scores)
         if needs_rows(loss, plan, isinstance(self, ClassifierMixin)):
             raise ValueError(
                 f"loss={self.loss!r} needs all rows in memory: its initial score or the values of "
-                "its leaves are no functions of sums over rows."
+                "its leaves are no functions of sums over rows; with Dask collections use another "
+                "loss."
             )
         return loss
 

@@ -35,7 +35,7 @@ from ...trees._columns import MISSING, MOST_BINS
 from ...trees._sparse_columns import grows_on_stored
 from ..losses import Loss
 from ..losses._losses import loss_names, make_loss
-from ..steps import STEP_CONSTRAINTS, FixedStep, Step, name_of, step_of
+from ..steps import STEP_CONSTRAINTS, FixedStep, NewtonStep, Step, name_of, step_of
 from .fit import FOR_LARGE_SPARSE, BaseGradientBoosting, GivenRows, accepts_sparse, is_small
 from .fitted import BoostedClassifier, BoostedRegressor
 from .model import AdditiveModel
@@ -292,7 +292,7 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
             "n_iter_no_change": self.n_iter_no_change is not None,
             "warm_start": self.warm_start,
             "init": self.init is not None and not isinstance(self.init, str),
-            "step": type(plan.step) is not FixedStep,
+            "step": type(plan.step) not in (FixedStep, NewtonStep) or plan.step.needs_outputs,
             "multi_output": self.multi_output == "one_tree" and isinstance(self, ClassifierMixin),
             "ccp_alpha": self.ccp_alpha != 0,
             "max_bins": self.estimator is None and self.max_bins is None,

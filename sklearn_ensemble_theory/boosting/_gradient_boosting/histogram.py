@@ -319,6 +319,27 @@ class HistogramBoosting(BaseGradientBoosting):
             | {"first_scores": model.first_scores},
         }
 
+    # --- rows in chunks ---------------------------------------------------------------------------
+
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        """Without early stopping."""
+        self.do_early_stopping_ = False
+        super()._fit_chunks(rows)
+
+    def _check_chunks(self, plan: Plan) -> None:
+        refused = {
+            "early_stopping": self.early_stopping is True,
+            "warm_start": self.warm_start,
+            "max_features": self.max_features < 1,
+        }
+        for parameter, is_refused in refused.items():
+            if is_refused:
+                raise ValueError(
+                    f"{parameter}={getattr(self, parameter)!r} needs all rows in memory; with Dask "
+                    "collections leave it at its default."
+                )
+        super()._check_chunks(plan)
+
     # --- scikit-learn's conventions ---------------------------------------------------------------
 
     get_metadata_routing = BaseEstimator.get_metadata_routing
@@ -430,31 +451,6 @@ class HistGradientBoostingRegressor(BoostedRegressor, HistogramBoosting):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _fit_chunks(self, rows: ChunkedRows) -> None:
-        """Without early stopping; rounds of the squared error are of the first order."""
-        self.do_early_stopping_ = False
-        super()._fit_chunks(rows)
-
-    def _check_chunks(self, plan: Plan) -> None:
-        refused = {
-            "early_stopping": self.early_stopping is True,
-            "warm_start": self.warm_start,
-            "max_features": self.max_features < 1,
-        }
-        for parameter, is_refused in refused.items():
-            if is_refused:
-                raise ValueError(
-                    f"{parameter}={getattr(self, parameter)!r} needs all rows in memory; with Dask "
-                    "collections leave it at its default."
-                )
-        if not self._make_loss(0).is_quadratic:
-            raise ValueError(
-                f"loss={self.loss!r} needs all rows in memory, because its rounds are of the "
-                'second order; with Dask collections use loss="squared_error", or '
-                "GradientBoostingRegressor."
-            )
-        super()._check_chunks(plan)
-
     def _make_loss(self, n_classes: int) -> Loss:
         if isinstance(self.loss, str) and self.loss == "quantile" and self.quantile is None:
             raise ValueError("loss='quantile' needs the parameter quantile, between 0 and 1.")
@@ -510,7 +506,6 @@ class HistGradientBoostingClassifier(BoostedClassifier, HistogramBoosting):
         "loss": [StrOptions({"log_loss"}), HasMethods(["value", "gradient"])],
         "class_weight": CLASS_WEIGHT,
     }
-    _fit_chunks: Any = None  # rounds of the second order need the rows
 
     def __init__(
         self,

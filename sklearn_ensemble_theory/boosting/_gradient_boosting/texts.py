@@ -351,11 +351,12 @@ TEXTS = {
         gradient some twenty times.
         """,
     "dask": """
-        With Dask collections binned trees are boosted on rows in chunks, for losses whose leaf
-        values are functions of sums over rows. The user guide, "Larger than memory", lists the
-        parameters that need all rows in memory, and the costs. The model is that of the same rows
-        in memory with the same bins; these are cut at exact quantiles if no chunk has more than
-        32,768 rows and all chunks have at most 131,072 together.
+        With Dask collections and `fit_batches` binned trees are boosted on rows in chunks, for
+        losses whose leaf values are quantiles or functions of sums over rows. The user guide,
+        "Larger than memory", lists the parameters that need all rows in memory, and the costs. The
+        model is that of the same rows in memory with the same bins; these are cut at exact
+        quantiles if no chunk has more than 32,768 rows and all chunks have at most 131,072
+        together.
         """,
     "histogram_notes": """
         Notes
@@ -366,8 +367,8 @@ TEXTS = {
         order of 1; the others, such as "absolute_error" and "quantile", have rounds of the first
         order, whose leaves are medians or quantiles.
 
-        With Dask collections `HistGradientBoostingRegressor` fits the squared error to rows in
-        chunks, without early stopping: ``"auto"`` makes all rounds.
+        With Dask collections and `fit_batches` the model is that of the same rows in memory with
+        the same bins, without early stopping: ``"auto"`` makes all rounds.
 
         A sparse X has the model of the same X as an array; where less than a tenth is stored, from
         the stored values alone. With more than 2^22 values, zeros included, it requires trees of at
