@@ -373,6 +373,56 @@ def test_squared_loss_pseudo_residual_sign():
     assert loss(f + 0.1 * fit @ -g) < loss(f) < loss(f + 0.1 * fit @ g)
 
 
+def test_the_rate_of_matching_pursuit_is_proportional_to_the_squared_gauge():
+    """[Bach, §10.3.3]: "a rate proportional to gamma(y)"; the formula has its square, as it must.
+
+    The residuals of c y are c times those of y, and so is the gauge: no multiple of it is a bound.
+    """
+    rng = np.random.default_rng(0)
+    psi = rng.standard_normal((20, 30))
+    psi *= np.sqrt(20) / np.linalg.norm(psi, axis=0)
+    coefficients = rng.standard_normal(30) / 30
+    found = []
+    for c in (1.0, 1e4):
+        u, y = np.zeros(20), c * psi @ coefficients
+        for _ in range(10):
+            products = psi.T @ (y - u) / 20
+            j = np.argmax(np.abs(products))
+            u = u + products[j] * psi[:, j]
+        above = c * np.abs(coefficients).sum()  # the gauge is at most that
+        error = np.mean((y - u) ** 2)
+        assert error <= above**2 * 10 ** (-1 / 3)
+        found.append(error / above)
+    assert found[1] == pytest.approx(1e4 * found[0])
+
+
+def test_convergence_of_gradient_boosting_needs_convexity():
+    """[Bach, proposition 10.1] assumes an L-smooth F only; its proof uses that F is convex.
+
+    F(u) = 1 - cos(u) with L = C = 1, from u_0 = pi, where the gradient is 0, and v = 0.
+    """
+
+    def run(slope, u, t):
+        for _ in range(t):
+            u = u - slope(u)  # (10.9) for psi = -1 and 1
+        return u
+
+    def bound(gauge, excess, t):
+        return (2 * gauge**2 * excess**4 / t) ** 0.2
+
+    t = 10_000
+    stays = run(np.sin, np.pi, t)
+    assert 1 - np.cos(stays) == pytest.approx(2)
+    assert bound(np.pi, 2, t) == pytest.approx(0.501, abs=5e-4)
+
+    def slope(u):  # of log(cosh(u)), which is convex and 1-smooth
+        return np.tanh(u)
+
+    for rounds in (1, 2, 10):
+        left = np.log(np.cosh(run(slope, np.pi, rounds)))
+        assert left <= bound(np.pi, np.log(np.cosh(np.pi)), rounds)
+
+
 # --- empirical risk minimisation -----------------------------------------------------------------
 
 

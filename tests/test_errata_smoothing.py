@@ -317,3 +317,41 @@ def test_smoothing_spline_sixtieth_eigenvalue():
         found.append(1 / (1 + np.exp(log_nu) * penalty[59]))
     assert min(found) > 4 * 6e-7
     assert np.median(found) == pytest.approx(6e-6, rel=0.3)
+
+
+def test_kernels_are_rescaled_by_the_dimension_p():
+    """[Dombry and Esstafa, example 2.3] prints K_h(z) = h^-d K(z/h) on [0, 1]^p: h^-p."""
+    grid = np.linspace(-8, 8, 201)
+    for p, h in itertools.product((1, 2), (0.5, 2.0)):
+        z = np.stack(np.meshgrid(*[h * grid] * p), axis=-1)
+        K = np.exp(-np.sum((z / h) ** 2, axis=-1) / 2) / (2 * np.pi) ** (p / 2)
+        volume = (h * (grid[1] - grid[0])) ** p
+        assert h**-p * K.sum() * volume == pytest.approx(1)  # a density again
+        for d in {1, 2, 3} - {p}:
+            assert abs(h**-d * K.sum() * volume - 1) > 0.4
+
+
+def test_the_variance_of_stochastic_boosting_is_that_of_its_own_recursion():
+    """[Dombry and Esstafa, proposition 3.4 ii)], proof: (19), not (2), with the decomposition.
+
+    Two learners, all draws of three rounds: with (2), whose learner is fixed, the second term is 0.
+    """
+    learners = np.array([[[0.9, 0.1], [0.2, 0.5]], [[0.1, 0.3], [0.0, 0.7]]])
+    Y, rate = np.array([1.0, -2.0]), 0.4
+
+    def rounds(matrices):
+        """The fits after each round, a row for each sequence of draws."""
+        fits = [np.full((1, 2), Y.mean())]
+        for _ in range(3):
+            steps = np.einsum("lij,dj->dli", matrices, Y - fits[-1])
+            fits.append((fits[-1][:, None] + rate * steps).reshape(-1, 2))
+        return fits
+
+    fits = rounds(learners)
+    for before, after in itertools.pairwise(fits):
+        given = after.reshape(len(before), 2, 2)  # the two draws that follow a fit
+        within_draws = given.var(axis=1).mean(axis=0)
+        between = given.mean(axis=1).var(axis=0)
+        np.testing.assert_allclose(after.var(axis=0), between + within_draws)
+        assert (within_draws > 0.005).all()
+    assert all(np.ptp(fit, axis=0).max() == 0 for fit in rounds(learners.mean(axis=0)[None]))
