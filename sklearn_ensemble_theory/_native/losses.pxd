@@ -30,6 +30,8 @@ cdef class Loss:
 
 
 cdef double sum_losses(const LossRows* rows, double* target) except? -1 nogil
+cdef void second_derivatives(
+    const LossRows* rows, const double* target, double* second) noexcept nogil
 cdef int leaf_steps(
     const LossRows* rows, Py_ssize_t score, const double* target, const void* leaf, int leaf_size,
     Py_ssize_t n_leaves, double rate, double longest, double* sums, double* steps) except -1 nogil

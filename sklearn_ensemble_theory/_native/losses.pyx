@@ -33,6 +33,7 @@ cdef extern from "losses.h" nogil:
         const double*, const double*, const int32_t*, const double*, Py_ssize_t, double, double*)
     bint leaves_are_below(const int32_t*, Py_ssize_t, Py_ssize_t)
     bint classes_are_below(const int64_t*, Py_ssize_t, Py_ssize_t)
+    double class_curvature(double)
     void curvatures_of_class(
         const int64_t*, const double*, Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t, double*)
     void curvatures_and_sizes(const double*, Py_ssize_t, Py_ssize_t, double*, double*)
@@ -392,6 +393,20 @@ cdef void curvatures_of_chunk(void* context, Py_ssize_t k, int thread) noexcept 
         curvatures_of_rows(to.options, to.u + i, to.target + i, m, second)
         memcpy(to.second + i, second, m * sizeof(double))
         i += m
+
+
+cdef void second_derivatives(
+    const LossRows* rows, const double* target, double* second
+) noexcept nogil:
+    """Those of losses with one score that have them, from the negative gradients. O(n)."""
+    cdef Curvatures to = Curvatures(rows.options, rows.u, target, second, rows.n, 0)
+    cdef Py_ssize_t i
+    if rows.options.kind == LOGISTIC:
+        for i in range(rows.n):
+            second[i] = class_curvature(target[i])
+        return
+    to.n_chunks = n_row_chunks(rows.n)
+    do_in_threads(curvatures_of_chunk, &to, to.n_chunks, rows.n_threads)
 
 
 # What the chunks of Newton's steps of rows share.

@@ -9,32 +9,40 @@ F(u) - min F <= D max|c| - c'beta.
 
 For the squared loss this is the boosting loop of `boosting._loop` with `FrankWolfeStep`,
 written again for speed: `QuadraticBall` changes the d correlations by rows of the Gram matrix, at a
-cost independent of the number of rows.
+cost independent of the number of rows. The steps are compiled, those of other losses where the loss
+is (`_native/balls`); what is written here is for losses of Python, and for single steps that need a
+search other than Newton's.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg.blas import dasum, daxpy, ddot, dscal, idamax
+from scipy.linalg.blas import daxpy, idamax
 
-from ._dictionary import GramRows, RowCache
-from ._risk import EmpiricalRisk
+from .._native.balls import (
+    ROUNDS,
+    ROW,
+    STALLED,
+    TOL,
+    UPDATE,
+    GramSteps,
+    RowSteps,
+    Steps,
+    direction_of,
+    settle,
+)
+from ._dictionary import ColumnDictionary, GramRows, RowCache
+from ._risk import RiskState
 
-# Correlations are computed from the start again after so many steps: rounding must not add up.
-REFRESH = 500
 # An inner problem of the fully corrective variant is solved to this share of the gap around it.
 INNER_SHARE = 0.05
 INNER_ROUNDS = 10_000
 # A gap below this share of the risk at 0 is rounding.
 SMALLEST_GAP = 1e-15
-# After an exact pairwise step its two atoms are equally good, and rounding must not choose between
-# them: the first of the atoms wins that are as good up to this share, and to this part of the gap.
-TIE_SHARE = 1e-9
-TIE_OF_GAP = 1e-3
-# A smaller weight of the point 0 is rounding.
-SMALLEST_SHARE = 1e-14
+# Gaps and risks are kept for so many steps at first.
+STEPS_AT_FIRST = 200
 
 
 # --- directions and step sizes --------------------------------------------------------------------
@@ -85,8 +93,10 @@ STEP_SIZES: dict[str, Callable[[int, Place, Direction], float]] = {
 }
 
 
-# What a round does; see `SolverOptions`.
+# What a round does; see `SolverOptions`. The compiled steps know the first three, and the rules of
+# `STEP_SIZES`, by their numbers.
 VARIANTS = ("plain", "away", "pairwise", "fully_corrective")
+RULES = ("line_search", "open_loop", "short")
 
 
 @dataclass(frozen=True)
@@ -113,88 +123,78 @@ INNER_OPTIONS = SolverOptions("line_search", "pairwise", INNER_ROUNDS, 0.0)
 # --- the ball: a point, its risk and its correlations ---------------------------------------------
 
 
-class Ball(Place, Protocol):
-    """A point beta of the ball, its risk, and how both change by a step; c are -F'(u)'psi_j."""
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """Steps that are asked for, from number `start` until there are `stop` of them.
+
+    They end where the dual gap is at most `end`; with `allowed` the gap is that of these columns.
+    The gaps and risks before each step and at the end are written to `gaps` and `risks`.
+    """
+
+    radius: float
+    end: float
+    start: int
+    stop: int
+    gaps: np.ndarray | None = None
+    risks: np.ndarray | None = None
+    allowed: np.ndarray | None = None
+
+
+class Ball(Protocol):
+    """A point beta of the ball, its risk, and its correlations c_j = -F'(u)'psi_j."""
 
     beta: np.ndarray
     c: np.ndarray
     risk_at_zero: float
 
-    @property
-    def risk(self) -> float: ...
+    def start(self, beta: np.ndarray) -> None:
+        """Go to a point."""
 
-    @property
-    def inside(self) -> float:
-        """c'beta, the part of the dual gap that does not depend on the radius."""
+    def advance(self, rounds: Rounds, options: SolverOptions) -> tuple[str, int]:
+        """Make rounds; the number of steps made, and "tol", "stalled" or "" for all of them."""
         ...
 
-    def start(self, beta: np.ndarray) -> None: ...
 
-    def move_along(self, direction: Direction, gamma: float) -> None: ...
+ENDS = {ROUNDS: "", TOL: "tol", STALLED: "stalled"}
+
+
+def _make_rounds(
+    steps: Steps, rounds: Rounds, options: SolverOptions, start: int
+) -> tuple[int, int]:
+    numbers = VARIANTS.index(options.variant), RULES.index(options.step)
+    arrays = rounds.gaps, rounds.risks, rounds.allowed
+    code, t = steps.run(rounds.radius, rounds.end, *numbers, start, rounds.stop, *arrays)
+    return code, t
 
 
 class QuadraticBall:
     """F(u) = mean of (y - u)²/2, by rows of the Gram matrix: a step costs O(d)."""
 
     def __init__(self, rows: GramRows, correlations: np.ndarray, square: float):
-        self.rows, self.at_zero, self.square = rows, correlations, square
-        self._products: tuple[float, float] | None = None
+        self.rows, self.at_zero = rows, np.ascontiguousarray(correlations)
         self.risk_at_zero = square / 2
+        self.steps = GramSteps(self.at_zero, square, rows.views)
 
     def start(self, beta: np.ndarray) -> None:
         self.beta = beta
         self._refresh()
 
     def _refresh(self) -> None:
-        self.n_steps, self._products = 0, None
         self.c = self.at_zero.copy()
         for j in np.flatnonzero(self.beta):
             daxpy(self.rows.get(int(j), self.c), self.c, a=-self.beta[j])
+        self.steps.start(self.beta, self.c)
 
-    def _products_with_beta(self) -> tuple[float, float]:
-        """c'beta, and the same at 0, found once between two steps."""
-        if self._products is None:
-            self._products = ddot(self.c, self.beta), ddot(self.at_zero, self.beta)
-        return self._products
-
-    @property
-    def inside(self) -> float:
-        return self._products_with_beta()[0]
-
-    @property
-    def risk(self) -> float:
-        inside, at_zero = self._products_with_beta()
-        return max((self.square - inside - at_zero) / 2, 0.0)
-
-    def line_search(self, direction: Direction) -> float:
-        """The gamma that minimises the risk along a direction."""
-        at_zero, c, curvature = self.at_zero, self.c, 0.0
-        if direction.shrink:
-            inside, at_zero_inside = self._products_with_beta()
-            curvature = direction.shrink**2 * (at_zero_inside - inside)
-        for j, a in zip(direction.atoms, direction.values):
-            curvature -= 2 * direction.shrink * a * (at_zero.item(j) - c.item(j))
-            row = self.rows.get(j, c)
-            for k, b in zip(direction.atoms, direction.values):
-                curvature += a * b * row.item(k)
-        return direction.gain / curvature if curvature > 0 else np.inf
-
-    short_step = line_search  # the quadratic upper bound is the risk itself
-
-    def move_along(self, direction: Direction, gamma: float) -> None:
-        c, beta = self.c, self.beta
-        if direction.shrink:
-            s = gamma * direction.shrink
-            dscal(1 - s, c)
-            daxpy(self.at_zero, c, a=s)
-            dscal(1 - s, beta)
-        for j, a in zip(direction.atoms, direction.values):
-            daxpy(self.rows.get(j, c), c, a=-gamma * a)
-            beta[j] += gamma * a
-        self._products = None
-        self.n_steps += 1
-        if self.n_steps == REFRESH:
-            self._refresh()
+    def advance(self, rounds: Rounds, options: SolverOptions) -> tuple[str, int]:
+        code, t = _make_rounds(self.steps, rounds, options, rounds.start)
+        while code not in ENDS:
+            if code == ROW:
+                self.rows.load(self.steps.needed, self.c)
+                self.steps.forget_rows()
+            else:
+                self._refresh()
+            code, t = _make_rounds(self.steps, rounds, options, t)
+        return ENDS[code], t
 
 
 class Dictionary(Protocol):
@@ -209,26 +209,85 @@ class Dictionary(Protocol):
         """psi_j'W v for all j, for v of shape (n,)."""
 
 
+class RiskWithIntercept(Protocol):
+    """An `EmpiricalRisk` with the `intercept` that was found last."""
+
+    intercept: float
+    weight: np.ndarray
+
+    def at(self, u: np.ndarray) -> RiskState: ...
+
+    def line_search(
+        self, u: np.ndarray, psi: np.ndarray, state: RiskState, longest: float
+    ) -> float: ...
+
+    def curvature(self, psi: np.ndarray) -> float: ...
+
+
 class RowsBall:
     """Any smooth loss, by its scores on the rows: a step costs O(n d)."""
 
-    def __init__(self, risk: EmpiricalRisk, dictionary: Dictionary):
+    def __init__(self, risk: RiskWithIntercept, dictionary: Dictionary):
         self.risk_of, self.dictionary = risk, dictionary
         self.known = RowCache(dictionary.d)
         self._along: Direction | None = None
+        self.steps: RowSteps | None = None
         self.start(np.zeros(dictionary.d))
         self.risk_at_zero = self.state.value
+        self.steps = _row_steps(risk, dictionary, self.u, self.state.target)
 
     def start(self, beta: np.ndarray) -> None:
         self.beta = beta
         active = np.flatnonzero(beta)
         self.u = beta[active] @ self.dictionary.columns(active)
-        self._update()
+        if self.steps is None or not self._hand_over():
+            self._update()
+
+    def _hand_over(self) -> bool:
+        """Leave the point to the compiled steps; whether they find the risk there."""
+        assert self.steps is not None
+        self.c, self.target = np.empty(self.dictionary.d), np.empty(len(self.u))
+        arrays = self.beta, self.c, self.u, self.target
+        is_found: bool = self.steps.start(*arrays, self.risk_of.intercept)
+        self._take_over()
+        return is_found
+
+    def _take_over(self) -> None:
+        """Take the point that the compiled steps have reached."""
+        assert self.steps is not None
+        self._along, self.risk_of.intercept = None, self.steps.intercept
+        self.state = RiskState(self.steps.value, self.target.copy(), self.risk_of.weight)
 
     def _update(self) -> None:
         self._along, self._change = None, self.u
         self.state = self.risk_of.at(self.u)
         self.c = self.dictionary.products(self.state.target)
+
+    def advance(self, rounds: Rounds, options: SolverOptions) -> tuple[str, int]:
+        if self.steps is None:
+            return _advance_by_methods(self, rounds, options)
+        t = rounds.start
+        while True:
+            code, t = _make_rounds(self.steps, rounds, options, t)
+            self._take_over()
+            if code in ENDS:
+                return ENDS[code], t
+            # Newton's method has failed, for the length of a step or for the intercept after it.
+            ended = ""
+            if code == UPDATE:
+                self._update()
+            else:
+                one = replace(rounds, start=t, stop=t + 1)
+                ended, t = _advance_by_methods(self, one, options)
+            self._hand_over_known()
+            if ended:
+                return ended, t
+
+    def _hand_over_known(self) -> None:
+        assert self.steps is not None
+        self.target = self.state.target.copy()
+        arrays = self.beta, self.c, self.u, self.target
+        self.steps.go_on(*arrays, self.state.value, self.risk_of.intercept)
 
     @property
     def risk(self) -> float:
@@ -269,6 +328,28 @@ class RowsBall:
         self._update()
 
 
+def _row_steps(
+    risk: Any, dictionary: Dictionary, u: np.ndarray, target: np.ndarray
+) -> RowSteps | None:
+    """The compiled steps, of dense columns and a compiled loss with second derivatives."""
+    arrays = risk.arrays(u, target)
+    takes = isinstance(dictionary, ColumnDictionary) and dictionary.is_plain
+    if arrays is None or not takes or risk.second_derivatives(u, target) is None:
+        return None
+    assert isinstance(dictionary, ColumnDictionary)
+    return RowSteps(
+        dictionary.X,
+        dictionary.offset,
+        dictionary.scale,
+        dictionary.usable.view(np.uint8),
+        arrays.loss,
+        arrays.y,
+        arrays.weight,
+        float(risk.loss.smoothness),
+        risk.has_intercept,
+    )
+
+
 # --- the rounds -----------------------------------------------------------------------------------
 
 
@@ -296,115 +377,82 @@ def conditional_gradients(
     """
     ball.start(beta.copy())
     end = options.smallest_gap(ball.risk_at_zero)
-    gaps: list[float] = []
-    risks: list[float] = []
-    reason = "n_estimators"
+    is_corrective = options.variant == "fully_corrective"
+    n_most = options.n_rounds
+    size = 1 + min(n_most, STEPS_AT_FIRST)
+    gaps, risks = np.empty(size), np.empty(size)
+    t, stop, reason = 0, 0, "n_estimators"
 
     def so_far() -> BallPath:
-        return BallPath(ball.beta.copy(), np.array(gaps), np.array(risks), reason)
+        return BallPath(ball.beta.copy(), gaps[: t + 1].copy(), risks[: t + 1].copy(), reason)
+
+    def share_of_gap() -> float:
+        return float(gaps[t] / ball.risk_at_zero)
 
     # The gap is known before a step only, so that the end has one more gap and risk than steps.
-    for t in range(options.n_rounds + 1):
-        c = ball.c
-        k = idamax(c)
-        gap = radius * abs(c.item(k)) - ball.inside
-        gaps.append(max(gap, 0.0))
-        risks.append(ball.risk)
-        if end_round is not None and t > 0 and end_round(gap / ball.risk_at_zero, so_far):
+    while True:
+        before = t
+        rounds = Rounds(radius, end, t, stop, gaps, risks)
+        ended, t = _correct(ball, rounds) if is_corrective else ball.advance(rounds, options)
+        if t > before and end_round is not None and end_round(share_of_gap(), so_far):
             reason = "callback"
-            break
-        if gap <= end:
-            reason = "tol"
-            break
-        if t == options.n_rounds:
-            break
-        if options.variant == "fully_corrective":
-            moved = _minimise_over_active(ball, radius, k, INNER_SHARE * gap)
-        else:
-            moved = _take_step(ball, radius, k, gap, options, t)
-        if not moved:
-            reason = "stalled"
-            break
-    return so_far()
+        elif ended:
+            reason = ended
+        elif t < n_most:
+            if t + 1 == len(gaps):
+                gaps, risks = np.resize(gaps, 2 * t + 2), np.resize(risks, 2 * t + 2)
+            stop = min(t + 1 if end_round is not None else len(gaps) - 1, n_most)
+            continue
+        return so_far()
+
+
+def _correct(ball: Ball, rounds: Rounds) -> tuple[str, int]:
+    """The rounds of the fully corrective variant.
+
+    Each minimises over the ball of the active atoms and the best one, by pairwise steps.
+    """
+    t = rounds.start
+    assert rounds.gaps is not None
+    while True:
+        ended, _ = ball.advance(replace(rounds, start=t, stop=t), INNER_OPTIONS)
+        if ended or t == rounds.stop:
+            return ended, t
+        allowed = np.union1d(np.flatnonzero(ball.beta), [idamax(ball.c)]).astype(np.intp)
+        target = INNER_SHARE * float(rounds.gaps[t])
+        inner = Rounds(rounds.radius, target, 0, INNER_ROUNDS, allowed=allowed)
+        if ball.advance(inner, INNER_OPTIONS)[1] == 0:
+            return "stalled", t
+        t += 1
+
+
+def _advance_by_methods(ball: RowsBall, rounds: Rounds, options: SolverOptions) -> tuple[str, int]:
+    """`Ball.advance` for losses of Python."""
+    t, allowed = rounds.start, rounds.allowed
+    while True:
+        c = ball.c
+        k = idamax(c) if allowed is None else int(allowed[np.abs(c[allowed]).argmax()])
+        gap = rounds.radius * abs(c.item(k)) - ball.inside
+        if rounds.gaps is not None and rounds.risks is not None:
+            rounds.gaps[t], rounds.risks[t] = max(gap, 0.0), ball.risk
+        if gap <= rounds.end:
+            return "tol", t
+        if t == rounds.stop:
+            return "", t
+        if not _take_step(ball, rounds.radius, k, gap, options, t):
+            return "stalled", t
+        t += 1
 
 
 def _take_step(
-    ball: Ball, radius: float, k: int, gap: float, options: SolverOptions, t: int
+    ball: RowsBall, radius: float, k: int, gap: float, options: SolverOptions, t: int
 ) -> bool:
     """Make a step to the best atom k; False where none lowers the risk any more."""
-    value = radius if ball.c.item(k) > 0 else -radius
-    direction = Direction(1.0, (k,), (value,), 1.0, gap)
-    if options.variant != "plain":
-        # The first atom that ties with the best one; its correlation is smaller by `lost`.
-        size = np.abs(ball.c)
-        top = size.item(k)
-        k = int((size >= top - min(TIE_SHARE * top, TIE_OF_GAP * (gap / radius))).argmax())
-        lost = top - size.item(k)
-        value = radius if ball.c.item(k) > 0 else -radius
-        direction = Direction(1.0, (k,), (value,), 1.0, gap - radius * lost)
-        direction = _with_worst_atom(ball, radius, direction, options.variant)
+    variant = VARIANTS.index(options.variant)
+    direction = Direction(*direction_of(ball.c, ball.beta, radius, k, gap, variant))
     gamma = STEP_SIZES[options.step](t, ball, direction)
     if gamma == 0:
         return False
     ball.move_along(direction, gamma)
-    # What rounding does to the atom that leaves, and to the norm, is undone.
-    beta = ball.beta
-    if gamma == direction.longest and len(direction.atoms):
-        last = direction.atoms[-1]
-        if abs(beta[last]) <= 1e-14 * radius:
-            beta[last] = 0.0
-    norm = dasum(beta)
-    if norm > radius:
-        beta *= radius / norm * (1 - 1e-16)
+    last = direction.atoms[-1] if direction.atoms else -1
+    settle(ball.beta, radius, last, gamma, direction.longest)
     return True
-
-
-def _with_worst_atom(ball: Ball, radius: float, towards: Direction, variant: str) -> Direction:
-    """Turn the direction towards the best atom into that of an away step or of a pairwise step.
-
-    "away" moves away from the worst active atom where the first-order gain of that is larger;
-    "pairwise" moves weight from the worst active atom to the best one.
-    """
-    c, beta, gap = ball.c, ball.beta, towards.gain
-    active = np.flatnonzero(beta)
-    if len(active) == 0:
-        return towards
-    # The worst active atom has the least merit, D sign(beta_j) c_j; the point 0 has merit 0 and the
-    # weight that the atoms leave. Of atoms that tie up to rounding the first is taken.
-    values = beta[active]
-    size = np.abs(values)
-    merits = radius * np.sign(values) * c[active]
-    inside = float(c[active] @ values)
-    lowest = merits.min()
-    slack = min(TIE_SHARE * (gap + inside), TIE_OF_GAP * (gap + inside - lowest))
-    worst = int((merits <= lowest + slack).argmax())
-    at_zero = 1 - size.sum() / radius
-    atom, share, merit = int(active[worst]), size[worst] / radius, merits[worst]
-    atoms, away = (atom,), (-radius * np.sign(values[worst]),)
-    if at_zero > SMALLEST_SHARE and merit > -slack:
-        atoms, away, share, merit = (), (), at_zero, 0.0
-    if variant == "pairwise":
-        best = towards.atoms[0]
-        gain = gap + inside - merit
-        if best in atoms:  # from -D e_k to D e_k: the same coordinate twice
-            return Direction(0.0, (best,), (2 * towards.values[0],), share, gain)
-        return Direction(0.0, towards.atoms + atoms, towards.values + away, share, gain)
-    if gap >= inside - merit or share >= 1:
-        return towards
-    return Direction(-1.0, atoms, away, share / (1 - share), inside - merit)
-
-
-def _minimise_over_active(ball: Ball, radius: float, k: int, target: float) -> bool:
-    """Minimise over the ball of the active atoms and k, by pairwise steps; False if none moved."""
-    allowed = np.union1d(np.flatnonzero(ball.beta), [k])
-    moved = False
-    for _ in range(INNER_OPTIONS.n_rounds):
-        c = ball.c[allowed]
-        j = int(allowed[np.abs(c).argmax()])
-        gap = radius * abs(ball.c.item(j)) - ball.inside
-        if gap <= target:
-            break
-        if not _take_step(ball, radius, j, gap, INNER_OPTIONS, 0):
-            break
-        moved = True
-    return moved

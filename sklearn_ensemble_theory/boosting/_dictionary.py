@@ -53,6 +53,11 @@ class ColumnDictionary:
         # A power of two, exact, by which sums of columns near the largest float do not overflow.
         self._unit = 2.0**-30 if np.max(self.scale, initial=0.0) > 1e290 else 1.0
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether sums over dense columns, divided by `scale`, are all there is to products."""
+        return not self.sparse and self._unit == 1.0 and self.X.flags.c_contiguous
+
     def _chunks(self, work: float = 0.0) -> Iterator[Any]:
         """Slices of the rows, for products of so many multiplications in all."""
         rows = max(1, CHUNK_BYTES // (8 * max(self.d, 1)))

@@ -246,9 +246,7 @@ class ProfiledRisk(RiskOfBall):
         return self.at(u).value
 
 
-def risk_in_units(
-    plan: BallPlan, problem: Problem
-) -> tuple[RiskOfBall | ProfiledRisk, TargetScale]:
+def risk_in_units(plan: BallPlan, problem: Problem) -> tuple[RiskOfBall, TargetScale]:
     """The risk of a problem, and the units of its targets, in which nothing overflows."""
     y, loss, target = problem.y, plan.loss, TargetScale(0.0, 1.0)
     if loss.is_quadratic:
@@ -503,7 +501,7 @@ class CorrectiveStep(FrankWolfeStep):
     """After each new atom the risk is minimised over the ball of all atoms so far."""
 
     def __init__(
-        self, radius: float, smallest_gap: float, active: ActiveAtoms, risk: EmpiricalRisk
+        self, radius: float, smallest_gap: float, active: ActiveAtoms, risk: RiskOfBall
     ) -> None:
         super().__init__(radius, "line_search", smallest_gap, active)
         self.risk = risk

@@ -19,6 +19,7 @@ from sklearn_ensemble_theory._native.additive import (
     sum_cells,
     tabulate_cuts,
 )
+from sklearn_ensemble_theory._native.balls import GramSteps, RowSteps, direction_of, settle
 from sklearn_ensemble_theory._native.binning import EdgeTable, are_told_apart, sorted_floats
 from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees, count_in_bins
 from sklearn_ensemble_theory._native.exact_trees import (
@@ -78,12 +79,14 @@ __all__ = [
     "BYTES",
     "BoostedTrees",
     "EdgeTable",
+    "GramSteps",
     "Keys",
     "LooseNodes",
     "Loss",
     "PointTree",
     "Ranks",
     "RowResiduals",
+    "RowSteps",
     "SideSearch",
     "Stored",
     "TableResiduals",
@@ -111,6 +114,7 @@ __all__ = [
     "count_cut",
     "count_in_bins",
     "cumulate_tables",
+    "direction_of",
     "exact_order_statistics",
     "exponential_weights",
     "fill_leaves",
@@ -132,6 +136,7 @@ __all__ = [
     "residual_ranges",
     "rows_near_rank",
     "scale_cut_products",
+    "settle",
     "small_nodes",
     "smooth",
     "sorted_floats",
