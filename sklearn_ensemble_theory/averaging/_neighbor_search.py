@@ -7,7 +7,7 @@ the order of the rows; in return a tie that straddles the last rank must be foun
 """
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
@@ -25,6 +25,11 @@ BLOCK_ENTRIES = 2**19  # neighbours held at a time: about 25 bytes each
 # Fewer neighbours are found before threads of SciPy's tree, or of ours, have started.
 _ENTRIES_OF_A_THREAD = 2**14
 _ENTRIES_OF_A_EUCLIDEAN_THREAD = 2**16
+
+# Of so many rows the neighbours are found first, to see whether ties take more of them.
+PROBED = 64
+# Of standard deviations: so many more neighbours are asked for where their weights differ.
+MARGIN = 3
 
 # With more features products of matrices are faster than our differences of coordinates.
 MOST_EUCLIDEAN_FEATURES = 100
@@ -322,9 +327,10 @@ class NeighborSearch:
             raise self._too_few(limit, n_ranks)
 
         def complete(rows, k):
-            step = max(1, BLOCK_ENTRIES // k)
-            for start in range(0, len(rows), step):
+            start, step = 0, PROBED
+            while start < len(rows):
                 part = rows[start : start + step]
+                start += step
                 distances, points = self._query(X, part, k)
                 if groups is not None:
                     distances, points, n_others = without_own_group(distances, points, groups, part)
@@ -339,13 +345,17 @@ class NeighborSearch:
                     distances, points = distances[~few, :n_columns], points[~few, :n_columns]
                 places = None if own is None else own[part]
                 block = RankedBlock.of(distances, points, n_ranks, self.counts, places)
-                if k == limit or block.complete.all():
+                asked, step = k, max(1, BLOCK_ENTRIES // k)
+                if k < limit and 4 * np.count_nonzero(block.complete) < 3 * len(part):
+                    # Most rows would be asked for twice.
+                    k, step = min(k + k // 4 + 1, limit), PROBED
+                if asked == limit or block.complete.all():
                     yield part, block
                     continue
                 # A tie straddles the last rank of these rows: all of the tied rows are needed.
                 if block.complete.any():
                     yield part[block.complete], block.take(block.complete)
-                yield from complete(part[~block.complete], min(2 * k, limit))
+                yield from complete(part[~block.complete], min(2 * asked, limit))
 
         yield from complete(np.arange(X.shape[0]) if rows is None else rows, min(k, limit))
 
@@ -363,7 +373,10 @@ class NeighborSearch:
         weights = self.counts
         assert weights is not None
         limit = self._available(X)
-        wanted = int(min(enough / weights.mean(), self.n_points)) + 2 + (left_out is not None)
+        # What as many neighbours weigh differs by three standard deviations at most, nearly always.
+        n_near, spread = enough / weights.mean(), weights.std() / weights.mean()
+        wanted = n_near + MARGIN * spread * np.sqrt(n_near) + 2 + (left_out is not None)
+        wanted = int(min(wanted, self.n_points))
         rows = np.arange(X.shape[0]) if rows is None else rows
         pending = [(rows, min(wanted, limit))]
         # Rows whose neighbours weigh too little are asked for twice as many, all of them together.
@@ -529,7 +542,12 @@ class RankedBlock:
 
 
 class WeightedBlock:
-    """The neighbours of a block of rows of different weights, in groups of equal distance."""
+    """The neighbours of a block of rows of different weights.
+
+    With the weight M_j of the j nearest, G(M_j) is the share that they fill (`_neighbor_weights`),
+    and an average of n neighbours is sum_j (G(M_j) - G(M_{j-1})) m_j. Tied neighbours have the mean
+    of their group as m_j, and the average then does not depend on their order.
+    """
 
     def __init__(
         self,
@@ -545,9 +563,9 @@ class WeightedBlock:
             self.mass = np.maximum(self.mass - left, 0.0)
         self.cumulative = np.cumsum(self.mass, axis=1)
         # The weight before the last group, of which neighbours may be missing.
-        last = points.shape[1] - 1 - np.argmax(self.starts[:, ::-1], axis=1)
-        before = self.cumulative - self.mass
-        self.known = np.take_along_axis(before, last[:, None], axis=1)[:, 0]
+        last = (points.shape[1] - 1 - np.argmax(self.starts[:, ::-1], axis=1))[:, None]
+        known = np.take_along_axis(self.cumulative, np.maximum(last - 1, 0), axis=1)
+        self.known = np.where(last > 0, known, 0.0)[:, 0]
 
     def take(self, mask: np.ndarray) -> Self:
         if mask.all():
@@ -558,71 +576,53 @@ class WeightedBlock:
         block.places = None if self.places is None else self.places[mask]
         return block
 
-    def within(self, enough: float) -> Self:
-        """The block of so many neighbours that those of every row have the weight `enough`.
+    @cached_property
+    def least(self) -> np.ndarray:
+        """The least weight of the j nearest rows, over the rows of the block."""
+        return self.cumulative.min(axis=0)
 
-        What is tied with the last of them is among them, or has no more than rounding of the
-        weight, as in `weighted_blocks`.
-        """
-        columns = np.arange(self.points.shape[1])
-        short = (self.cumulative < enough).sum(axis=1)  # without the one that reaches it
-        later = self.starts & (columns > short[:, None])
-        ends = np.where(later.any(axis=1), np.argmax(later, axis=1), len(columns))
-        return self._first(int(ends.max()))
-
-    def _first(self, n_columns: int) -> Self:
-        if n_columns == self.points.shape[1]:
-            return self
-        block = object.__new__(type(self))
-        for name in ("points", "starts", "mass", "cumulative"):
-            setattr(block, name, np.ascontiguousarray(getattr(self, name)[:, :n_columns]))
-        block.known = self.known
-        block.places = None if self.places is None else self.places[:, :n_columns]
-        return block
-
-    def weights(self, share: FilledShare, total: float | np.ndarray) -> "GroupWeights":
-        """Return the weights of the groups; `total` is a number, or one for each row."""
-        n_columns = self.points.shape[1]
-        if self.starts.all():  # groups of one
-            each = total[:, None] if isinstance(total, np.ndarray) else total
-            filled = share(self.cumulative, each)
-            weight = np.diff(filled, axis=1, prepend=0.0)
-            return GroupWeights(None, None, np.maximum(weight, 0.0, out=weight), self.mass)
-        heads = np.flatnonzero(self.starts)
-        ends = np.append(heads[1:], self.starts.size) - 1
-        each = total[heads // n_columns] if isinstance(total, np.ndarray) else total
-        filled = share(self.cumulative.ravel()[ends], each)
-        first = np.flatnonzero(heads % n_columns == 0)
-        weight = np.diff(filled, prepend=0.0)
-        weight[first] = filled[first]
-        mass = np.add.reduceat(self.mass.ravel(), heads)
-        return GroupWeights(heads, first, np.maximum(weight, 0.0), mass)
-
-    def values(self, sums: np.ndarray, left: np.ndarray | None = None) -> np.ndarray:
-        """Sums of the weighted targets at each neighbour, of shape (rows, k)."""
-        values = sums[self.points]
-        return values if left is None else np.subtract(values, left, out=values)
-
-    def averages(
-        self, groups: "GroupWeights", values: np.ndarray, mean: float | np.ndarray
+    def filled(
+        self, share: FilledShare, total: float | np.ndarray, enough: float = np.inf
     ) -> np.ndarray:
-        """Average a target with weights; its mean gets what the weights leave."""
-        means, weight = values[:, : self.points.shape[1]], groups.weight
-        if groups.heads is not None:
-            means = np.add.reduceat(means.ravel(), groups.heads)
-        # A group without mass has no part.
-        means = np.divide(means, groups.mass, out=np.zeros(means.shape), where=groups.mass > 0)
-        means *= weight
-        if groups.first is None:
-            return means.sum(axis=1) + (1 - weight.sum(axis=1)) * mean
-        averages = np.add.reduceat(means, groups.first)
-        return averages + (1 - np.add.reduceat(weight, groups.first)) * mean
+        """G for each of the first neighbours, those of the weight `enough` around every row.
+
+        `total` is a number, or one for each row.
+        """
+        n_columns = min(int(np.searchsorted(self.least, enough)) + 1, self.points.shape[1])
+        each = total[:, None] if isinstance(total, np.ndarray) else total
+        return share(self.cumulative[:, :n_columns], each)
+
+    def means(self, sums: np.ndarray, left: np.ndarray | None = None) -> "Means":
+        """The mean target of each neighbour's group; 0 without any weight.
+
+        `sums` are of the weighted targets at each point, of which `left` are left out.
+        """
+        values, mass = sums[self.points], self.mass
+        if left is not None:
+            values -= left
+        heads = None if self.starts.all() else np.flatnonzero(self.starts)
+        if heads is not None:
+            values = np.add.reduceat(values.ravel(), heads)
+            mass = np.add.reduceat(mass.ravel(), heads)
+        means = np.divide(values, mass, out=np.zeros(mass.shape), where=mass > 0)
+        if heads is not None:
+            means = np.repeat(means, np.diff(heads, append=self.starts.size))
+            means = means.reshape(self.starts.shape)
+        return Means(means, means[:, :-1] - means[:, 1:])
 
 
-class GroupWeights(NamedTuple):
-    """Groups of neighbours at equal distance, row after row; without ties each neighbour is one."""
+class Means(NamedTuple):
+    """The mean target of each neighbour, (rows, k), and how much it is above that of the next."""
 
-    heads: np.ndarray | None  # where each group starts, in the flattened neighbours; or no ties
-    first: np.ndarray | None  # the first group of each row
-    weight: np.ndarray  # of each group in the average
-    mass: np.ndarray  # the sum of the weights of the training rows of each group
+    values: np.ndarray
+    steps: np.ndarray
+
+    def averaged(self, filled: np.ndarray, rest: float | np.ndarray) -> np.ndarray:
+        """The averages, of which `rest` gets what the neighbours leave.
+
+        By parts, sum_j G_j (m_j - m_{j+1}) with the rest after the last: G, `filled`, is all that
+        depends on the size of the draws.
+        """
+        last = filled.shape[1] - 1
+        averages = np.einsum("ij,ij->i", filled[:, :last], self.steps[:, :last])
+        return averages + filled[:, last] * (self.values[:, last] - rest) + rest

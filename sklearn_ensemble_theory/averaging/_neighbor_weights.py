@@ -288,9 +288,12 @@ class WithReplacement(RankLaw):
     def filled_share(self, mass: np.ndarray, total: float | np.ndarray) -> np.ndarray:
         """E[min(k, N)] / k for N ~ Bin(s, mass / total); 1 - (1 - mass / total)^s for k = 1."""
         s, k = self.size, self.n_neighbors
-        p = np.asarray(mass / total)
-        if k == 1:
-            return -np.expm1(special.xlog1py(s, -p))
+        p = np.array(mass / total)
+        if k == 1:  # by NumPy's functions, which take several numbers at a time, in place
+            with np.errstate(divide="ignore"):
+                np.log1p(np.negative(p, out=p), out=p)
+            p *= s
+            return np.negative(np.expm1(p, out=p), out=p)
         empty = np.zeros(p.shape)
         for b in range(min(k, s + 1)):
             log_pmf = _log_choose(s, b) + special.xlogy(b, p) + special.xlog1py(s - b, -p)

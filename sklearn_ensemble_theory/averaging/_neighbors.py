@@ -535,9 +535,9 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
             # With unequal weights the weights by rank depend on the point.
             enough = self._share.enough(self._total)
             for rows, near in search.weighted_blocks(X, enough):
-                groups = near.weights(self._share, self._total)
+                filled = near.filled(self._share, self._total, enough)
                 for average, sums, mean in zip(averages, self._point_sums, self._means):
-                    average[rows] = near.averages(groups, near.values(sums), mean)
+                    average[rows] = near.means(sums).averaged(filled, mean)
         else:
             for rows, block in search.ranked_blocks(X, len(self._by_rank)):
                 for average, sums in zip(averages, self._point_sums):
@@ -952,21 +952,20 @@ def weighted_left_out_averages(
     shares = [filled_share(law, is_whole, WEIGHT_TOL) for law in laws]
     enough = [share.enough(remaining[rows].max()) for share in shares]
     totals = points.sums.sum(axis=1)
-    # The neighbours of a block serve all sizes; only the groups' weights depend on the size, and
-    # how many of the neighbours have some.
+    # The neighbours of a block serve all sizes; only the shares that they fill depend on the size,
+    # and how many of the neighbours have some.
     for part, block in search.weighted_blocks(X, max(enough), left_out, rows):
         found = np.empty((len(targets), len(part), len(laws)))
-        values = [
-            block.values(sums, left_out.sums(output, part, block.places))
+        means = [
+            block.means(sums, left_out.sums(output, part, block.places))
             for output, sums in enumerate(points.sums)
         ]
         for j, (share, law) in enumerate(zip(shares, laws)):
-            near = block.within(enough[j])
-            groups = near.weights(share, remaining[part])
+            filled = block.filled(share, remaining[part], enough[j])
             none = law.empty_share(remaining[part])
             for output, zero in enumerate(zeros):
                 mean = (totals[output] - left_out.total_target(output, part)) / remaining[part]
-                prediction = near.averages(groups, values[output], mean)
+                prediction = means[output].averaged(filled, mean)
                 found[output, :, j] = without_empty_draws(prediction, mean, zero, none, empty)
         yield from ((part, output, predictions) for output, predictions in enumerate(found))
 

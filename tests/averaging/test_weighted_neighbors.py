@@ -238,7 +238,10 @@ def test_each_size_uses_the_neighbours_that_have_its_weight(decimals, bootstrap,
     errors = model.fit(X, y, sample_weight=weight).cv_results_["mean_score"]
     n_used = sum(numbers)
     numbers.clear()
-    monkeypatch.setattr(WeightedBlock, "within", lambda block, enough: block)
+    some = WeightedBlock.filled
+    monkeypatch.setattr(
+        WeightedBlock, "filled", lambda block, share, total, enough: some(block, share, total)
+    )
     model.fit(X, y, sample_weight=weight)
     n_all = sum(numbers)
     assert n_used < 0.6 * n_all
