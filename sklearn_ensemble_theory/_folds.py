@@ -11,7 +11,7 @@ row's number, so that they are the same however the rows are cut into chunks.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import (
@@ -305,6 +305,22 @@ def folds_by_hash(rows: range | np.ndarray, n_splits: int) -> np.ndarray:
         part = slice(start, start + _HASHED_ROWS)
         folds[part] = _hashes(row_numbers(rows[part]).astype(np.uint64)) % np.uint64(n_splits)
     return folds
+
+
+class Draw(NamedTuple):
+    """Rows drawn by a hash of their numbers over all chunks: each with the probability `share`."""
+
+    seed: int
+    share: float
+
+    def of(self, rows: range | np.ndarray) -> np.ndarray:
+        """Whether each row is drawn."""
+        drawn, seed = np.empty(len(rows), dtype=bool), _hashes(np.array([self.seed], np.uint64))
+        for start in range(0, len(rows), _HASHED_ROWS):
+            part = slice(start, start + _HASHED_ROWS)
+            hashes = _hashes(_hashes(row_numbers(rows[part]).astype(np.uint64)) ^ seed)
+            drawn[part] = (hashes >> np.uint64(11)) * 2.0**-53 < self.share
+        return drawn
 
 
 def row_numbers(rows: range | np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ from sklearn_ensemble_theory._categories import CategoricalColumns, fitted_categ
 from sklearn_ensemble_theory._copies import copies_of, share_of_copies
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._features import DATE_FORMS, TIME_FORMS, Features
-from sklearn_ensemble_theory._folds import fold_numbers, folds_by_hash
+from sklearn_ensemble_theory._folds import Draw, fold_numbers, folds_by_hash
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     JointTask,
@@ -68,6 +68,7 @@ __all__ = [
     "ChunkedRows",
     "ClassTask",
     "DaskBlocks",
+    "Draw",
     "Features",
     "GroupedBlocks",
     "JointTask",

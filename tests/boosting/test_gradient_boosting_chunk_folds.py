@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold, KFold
 
 from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
@@ -45,8 +45,8 @@ def labels(y, n_classes):
 def in_chunks(model, X, y, weight=None, cuts=CUTS):
     model = clone(model)
     model._validate_params()
-    is_classifier = isinstance(model, GradientBoostingClassifier)
-    model._fit_chunks(rows_in_blocks(X, y, weight, cuts=cuts, is_classifier=is_classifier))
+    of_classes = is_classifier(model)
+    model._fit_chunks(rows_in_blocks(X, y, weight, cuts=cuts, is_classifier=of_classes))
     model.n_features_in_ = X.shape[1]
     return model
 
@@ -213,7 +213,6 @@ def test_parameters_that_need_all_rows_are_refused():
     for name, value in {
         "n_estimators": CVRounds(scoring="r2"),
         "held_out": "cv",
-        "n_iter_no_change": 3,
         "warm_start": True,
     }.items():
         what = "scoring" if name == "n_estimators" else name

@@ -162,8 +162,7 @@ def test_converted_to_scikit_learn():
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"subsample": 0.5},
-        {"n_iter_no_change": 3},
+        {"scoring": "r2", "n_iter_no_change": 3},
         {"warm_start": True},
         {"held_out": 5},
         {"n_estimators": CVRounds(scoring="r2")},

@@ -71,6 +71,18 @@ def test_it_is_gradient_boosting_of_the_same_trees():
     np.testing.assert_allclose(model.predict(X), other.predict(X), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("chunks", [LENGTHS, (100,) * 10, (1000,)], ids=len)
+def test_early_stopping_does_not_depend_on_the_chunks(chunks):
+    X, y, weight = rows()
+    options = {"early_stopping": True, "n_iter_no_change": 2, "random_state": 0, "max_bins": 32}
+    model = HistGradientBoostingRegressor(learning_rate=0.5, **options)
+    expected = HistGradientBoostingRegressor(**model.get_params()).fit(*lazily(X, y, weight))
+    model.fit(*(da.from_array(one, chunks=(chunks, *one.shape[1:])) for one in (X, y, weight)))
+    assert_same_rounds(model, expected)
+    np.testing.assert_allclose(model.validation_score_, expected.validation_score_, rtol=1e-12)
+    assert model.n_iter_ + 1 == len(model.validation_score_) < 100
+
+
 def test_categories_of_all_chunks():
     X, y, _ = rows()
     frame = pd.DataFrame(X, columns=list("abcd"))
@@ -87,7 +99,7 @@ def test_categories_of_all_chunks():
 @pytest.mark.parametrize(
     "params",
     [
-        {"early_stopping": True},
+        {"scoring": "r2"},
         {"warm_start": True},
         {"max_features": 0.5},
         {"loss": LogCosh()},

@@ -7,7 +7,8 @@ are categories, once more before that, to list them. A round is then `start_roun
 targets and the moves of all rounds before. Sums of targets are sums of integers, so that the trees
 do not depend on the blocks. Rounds of the second order begin with `curvatures_of_block`, the sums
 by which Newton steps are bounded; losses with a kink end with `jumps_of_block`, some bits of the
-quantiles of their leaves in each pass.
+quantiles of their leaves in each pass. Rows are drawn, and held out for early stopping, by hashes
+of their numbers: the same ones whatever the blocks are.
 
 The scores are a memo beside the codes (`KeptScores`): what the moves so far have made of them. A
 memo that is behind, because its worker was lost, makes the moves that it lacks. So Dask holds the
@@ -42,7 +43,7 @@ from ..._categories import (
     tree_categories_of_blocks,
 )
 from ..._compat import check_constraints
-from ..._folds import checked_n_splits, first_rows_of, folds_by_hash
+from ..._folds import Draw, checked_n_splits, first_rows_of, folds_by_hash
 from ..._learners import reads_single_precision
 from ..._roots import root_search
 from ..._rows import ChunkedRows, Rows, check_same_kind
@@ -82,10 +83,10 @@ from ..losses._base import (
     share_taken,
     steps_to_try,
 )
-from ..losses._derivatives import check_derivatives
+from ..losses._derivatives import check_derivatives, is_of_the_user
 from ..losses._losses import PiecewiseLinearLoss
 from .choosing_rounds import boost_folds, mean_model, results_of
-from .memory import SEEDS, risks_of_rounds
+from .memory import SEEDS, risks_of_rounds, with_shares_of
 from .model import AdditiveModel
 from .plan import Plan, check_part, classes_of, decoded, encoded
 
@@ -145,16 +146,24 @@ def boost_blocks(
     problem: BlockProblem,
     rng: np.random.RandomState,
     reports_of: Callable[[int], RoundReports],
+    held_out: Draw | None = None,
+    is_no_better: Callable[[AdditiveModel, float], bool] = lambda model, unit: False,
 ) -> tuple[AdditiveModel, dict[str, Any]]:
-    """The model, and the fitted attributes that tell how its rounds were chosen."""
+    """The model, and the fitted attributes that tell how its rounds were chosen.
+
+    The rows drawn by `held_out` decide when to stop; without them those that are fitted, if the
+    plan says so.
+    """
     rows, n_blocks, targets = problem.rows, problem.n_blocks, problem.summary.targets
     as_signs, choice = problem.n_classes == 2, plan.choice
-    whole = BlockBoosting(plan, problem, targets, rng)
+    whole = BlockBoosting(plan, problem, targets, rng)  # which checks the parameters
     rows = rows.knowing(first_rows=first_rows_of(problem.summary.lengths))
     n_splits = 0 if choice is None else checked_n_splits(choice.cv)
     if isinstance(rows.given, DaskBlocks):
         check_worker_memory(*least_bytes(problem, n_splits))
-    data = rows.map(binned_block, problem.columns, as_signs, n_splits).grouped()
+    data = rows.map(binned_block, problem.columns, as_signs, n_splits, held_out).grouped()
+    if held_out is not None:
+        whole = held_out_fit(plan, problem, data, rng)
     found: dict[str, Any] = {}
     n_rounds, model = plan.n_rounds, whole.fitted
     if choice is not None:
@@ -171,10 +180,21 @@ def boost_blocks(
     is_mean = model is not whole.fitted
     reports = reports_of(0 if is_mean else n_rounds)
 
-    def report(risk: float) -> None:
+    def report(t: int, risk: float, drawn: tuple[float, float] | None) -> bool:
+        """Record the risks after t rounds; whether these are enough."""
+        if t == 0:
+            model.first_scores = [-risk], [-score for score in whole.path]
+            whole.out_before = np.nan if drawn is None else drawn[1]
+            return False
         reports.begin_round()
-        model.add_risks(risk)
+        before = model.oob_scores[-1] if t > 1 else whole.out_before
+        model.add_risks(risk, None if drawn is None else (*drawn, before - drawn[1]))
+        model.validation_scores += whole.path[t:]
         reports.end_round(model.last_risks)
+        if plan.patience is None or not is_no_better(model, whole.unit):
+            return False
+        model.stop_reason = "early stopping"
+        return True
 
     if is_mean:
         losses = rows.sum(risks_of_block, model, as_signs).total(n_blocks)
@@ -182,7 +202,7 @@ def boost_blocks(
             model.add_risks(float(risk))
         reports.finish("the models of the folds are averaged", lambda: model)
     else:
-        FitsInLockstep([whole], data, n_rounds, report).run()
+        FitsInLockstep([whole], data, n_rounds, report, by_fold=held_out is not None).run()
         reports.finish(model.stop_reason, lambda: model)
     return model, found
 
@@ -368,13 +388,14 @@ def summary_of_block(block: Rows, classifies: bool) -> RowSummary:
 class BinnedBlock(NamedTuple):
     """The rows of a block, which stay the same.
 
-    At most p + 8 bytes a row, 8 more with weights, 1 more with folds.
+    At most p + 8 bytes a row, 8 more with weights, 1 more with folds or rows held out.
 
     - codes: uint8 (m, p).
     - targets: (n,), as the loss takes them, in the smallest type that has the same numbers.
     - weights: the same for the weights; None for equal ones.
     - kinds: the types in which both are computed with.
     - number: that of the block.
+    - first: the number of its first row over all blocks.
     - fold: the number of the fit that holds out each row; None if all rows are fitted.
     - rows: the rows of `codes` that these are, int32 (n,); None for all.
     """
@@ -384,6 +405,7 @@ class BinnedBlock(NamedTuple):
     weights: np.ndarray | None
     kinds: tuple[np.dtype, np.dtype]
     number: int
+    first: int
     fold: np.ndarray | None = None
     rows: np.ndarray | None = None
 
@@ -431,7 +453,17 @@ class BinnedBlock(NamedTuple):
         weights = None if self.weights is None else self.weights.take(rows)
         targets = self.targets.take(rows)
         places = rows if self.rows is None else self.rows.take(rows)
-        return BinnedBlock(self.codes, targets, weights, self.kinds, self.number, rows=places)
+        given = self.codes, targets, weights, self.kinds, self.number, self.first
+        return BinnedBlock(*given, rows=places)
+
+    def drawn(self, draw: Draw | None) -> np.ndarray | None:
+        """The rows that are drawn, int32; None for all."""
+        if draw is None:
+            return None
+        numbers: Any = range(self.first, self.first + self.n_rows)
+        if self.rows is not None:
+            numbers = self.rows + np.int64(self.first)
+        return np.flatnonzero(draw.of(numbers)).astype(np.int32)
 
 
 class ScoreMove(NamedTuple):
@@ -529,6 +561,17 @@ class RowsOfFit(NamedTuple):
     def nodes(self, splits: list[list[Split]]) -> list[np.ndarray]:
         return self.kept.nodes(self.moves, splits, self.data)
 
+    def drawn(
+        self, draw: Draw | None, splits: list[list[Split]]
+    ) -> tuple[BinnedBlock, np.ndarray, list[np.ndarray]] | None:
+        """The rows that are drawn, with their scores and nodes; None if there are none."""
+        u, nodes, rows = self.u, self.nodes(splits), self.data.drawn(draw)
+        if rows is None:
+            return self.data, u, nodes
+        if not len(rows):
+            return None
+        return self.data.part(rows), u.take(rows, axis=0), [node.take(rows) for node in nodes]
+
 
 @dataclass
 class Parts:
@@ -562,8 +605,8 @@ class OfBlocks:
 class RoundStart:
     """The sums at the start of a round.
 
-    `sizes` are arrays (1 + K,) of the weighted losses and of the weighted sizes of the targets;
-    `replies` are what the trees asked of their roots; of no tree where the units were not known.
+    `sizes` are arrays (3 + K,) of `losses_of` and of the weighted sizes of the targets; `replies`
+    are what the trees asked of their roots; of no tree where the units were not known.
     """
 
     sizes: OfBlocks
@@ -574,7 +617,11 @@ class RoundStart:
 
 
 def binned_block(
-    block: Rows, columns: BinnedColumns, as_signs: bool, n_splits: int = 0
+    block: Rows,
+    columns: BinnedColumns,
+    as_signs: bool,
+    n_splits: int = 0,
+    held_out: Draw | None = None,
 ) -> BinnedBlock:
     """The codes of the rows, and targets -1 and +1 where there are two classes. O(n p)."""
     y = signs(block.y) if as_signs else block.y
@@ -583,9 +630,12 @@ def binned_block(
     if n_splits:
         fold = folds_by_hash(block.numbers, n_splits)
         fold = fold.astype(np.min_scalar_type(n_splits))
+    elif held_out is not None:
+        fold = (~held_out.of(block.numbers)).astype(np.uint8)
     weights = None if block.weight is None else in_few_bytes(block.weight)
     kinds = y.dtype, np.dtype(float) if block.weight is None else block.weight.dtype
-    return BinnedBlock(codes, in_few_bytes(y), weights, kinds, block.block, fold)
+    first = int(block.numbers[0])
+    return BinnedBlock(codes, in_few_bytes(y), weights, kinds, block.block, first, fold)
 
 
 def in_few_bytes(values: np.ndarray) -> np.ndarray:
@@ -612,9 +662,11 @@ class TreeTask(NamedTuple):
     """What the trees of a round are fitted to: negative gradients, or Newton steps with `means`.
 
     These are the means over all rows of the second derivatives and of the sizes of the first ones.
+    `draw` says which rows are fitted.
     """
 
     loss: Loss
+    draw: Draw | None = None
     means: tuple[float, float] | None = None
 
     def of(
@@ -634,9 +686,16 @@ class TreeTask(NamedTuple):
 
 
 def start_round(
-    rows: RowsOfFit, task: TreeTask, units: GridUnits | None, requests: list[TreeRequest]
+    rows: RowsOfFit,
+    task: TreeTask,
+    watched: Draw | None,
+    units: GridUnits | None,
+    requests: list[TreeRequest],
 ) -> RoundStart:
-    """The sizes of the negative gradients, and answers to requests if units are known. O(n p)."""
+    """The sizes of the negative gradients, and answers to requests if units are known. O(n p).
+
+    Of rows that are drawn the losses of those `watched` are summed, too.
+    """
     data = rows.data
     value, target, weights = task.of(data, rows.u)
     size = np.abs(target)
@@ -644,19 +703,39 @@ def start_round(
     sizes = size.sum(axis=1) if weight is None else size @ weight
     replies = Parts([])
     if units is not None:
-        nodes = rows.nodes([[] for _ in requests])
-        replies = replies_of_trees(data, target, weights, nodes, units, requests)
-    sizes = np.append(value * data.total, sizes)
+        chosen, own, nodes = data.drawn(task.draw), data, rows.nodes([[] for _ in requests])
+        if chosen is not None:
+            own, target = data.part(chosen), np.ascontiguousarray(target[:, chosen])
+            weights, nodes = [own.weight] * len(nodes), [node.take(chosen) for node in nodes]
+        replies = Parts([None] * len(requests))
+        if own.n_rows:
+            replies = replies_of_trees(own, target, weights, nodes, units, requests)
+    sizes = np.concatenate([losses_of(rows, task.loss, watched, value), sizes])
     return RoundStart(OfBlocks({data.number: sizes}), replies)
 
 
-def curvatures_of_block(rows: RowsOfFit, loss: Loss) -> OfBlocks:
+def losses_of(
+    rows: RowsOfFit, loss: Loss, watched: Draw | None, mean: float | None = None
+) -> np.ndarray:
+    """Sums of the weighted losses of all rows, of those drawn, and of the weights of these."""
+    data, u = rows.data, rows.u
+    if mean is None:
+        mean = EmpiricalRisk(loss, data.y, data.weight).value(u)
+    sums, chosen = np.array([mean * data.total, 0.0, 0.0]), data.drawn(watched)
+    if chosen is not None and len(chosen):
+        part = data.part(chosen)
+        value = EmpiricalRisk(loss, part.y, part.weight).value(u.take(chosen, axis=0))
+        sums[1:] = value * part.total, part.total
+    return sums
+
+
+def curvatures_of_block(rows: RowsOfFit, loss: Loss, watched: Draw | None) -> OfBlocks:
     """Sums of the losses, and for each score of the sizes of both derivatives. O(n)."""
     data, u = rows.data, rows.u
     value, first, second = SecondOrderRisk(loss, data.y, data.weight).derivatives(u)
     weight, shape = data.each_weight(), (len(u), -1)
     sums = [weight @ each.reshape(shape) for each in (np.abs(first), second)]
-    return OfBlocks({data.number: np.concatenate([[value * data.total], *sums])})
+    return OfBlocks({data.number: np.concatenate([losses_of(rows, loss, watched, value), *sums])})
 
 
 def grow_on_block(
@@ -670,7 +749,10 @@ def grow_on_block(
 
     `splits` are all splits so far, with those of the requests.
     """
-    data, u, nodes = rows.data, rows.u, rows.nodes(splits)
+    seen = rows.drawn(task.draw, splits)
+    if seen is None:
+        return Parts([None] * len(requests))
+    data, u, nodes = seen
     if len(nodes) == 1 and requests[0] is not None:
         # The targets of the rows that are counted, often half of all.
         wanted = np.zeros(2 * len(splits[0]) + 1, dtype=bool)
@@ -714,7 +796,10 @@ def leaf_tables(
     The columns of a table are the sums of weights, of targets and of their squares and,
     `with_terms`, those of the loss's `leaf_terms` and again of the weights.
     """
-    data, u, nodes = rows.data, rows.u, rows.nodes(splits)
+    seen = rows.drawn(task.draw, splits)
+    if seen is None:
+        return Parts([None] * len(splits))
+    data, u, nodes = seen
     _, targets, weights = task.of(data, u)
     risk = EmpiricalRisk(task.loss, data.y, data.weight) if with_terms else None
     tables = []
@@ -729,38 +814,54 @@ def leaf_tables(
     return Parts(tables)
 
 
-def loss_of_block(rows: RowsOfFit, loss: Loss) -> OfBlocks:
-    """The sum of the weighted losses."""
+def loss_of_block(rows: RowsOfFit, loss: Loss, watched: Draw | None = None) -> OfBlocks:
+    """`losses_of` the block."""
+    return OfBlocks({rows.data.number: losses_of(rows, loss, watched)})
+
+
+def deviance_of_block(rows: RowsOfFit, loss: Loss, constant: Any, of_classes: bool) -> OfBlocks:
+    """How much the losses at constant scores sum up to, beyond those of the best scores."""
     data = rows.data
-    value = EmpiricalRisk(loss, data.y, data.weight).value(rows.u) * data.total
-    return OfBlocks({data.number: np.array([value])})
+    risk = EmpiricalRisk(loss, data.y, data.weight)
+    found = risk.value(
+        first_scores(data.n_rows, constant, 1 if rows.u.ndim == 1 else len(constant))
+    )
+    if not (of_classes or is_of_the_user(loss)):
+        found -= risk.value(loss.scores_from(data.y))
+    return OfBlocks({data.number: np.array([found, 1.0]) * data.total})
 
 
 def falls_of_block(
-    rows: RowsOfFit, loss: Loss, splits: list[list[Split]], steps: list[np.ndarray]
-) -> OfBlocks:
+    rows: RowsOfFit, task: TreeTask, splits: list[list[Split]], steps: list[np.ndarray]
+) -> OfBlocks | None:
     """`leaf_falls` of all trees, side by side."""
-    data, u = rows.data, rows.u
+    seen = rows.drawn(task.draw, splits)
+    if seen is None:
+        return None
+    data, u, nodes = seen
     y, weight = data.y, data.each_weight()
     falls = [
-        leaf_falls(loss, y, u, weight, leaf, own, k if u.ndim == 2 else None)
-        for k, (leaf, own) in enumerate(zip(rows.nodes(splits), steps))
+        leaf_falls(task.loss, y, u, weight, leaf, own, k if u.ndim == 2 else None)
+        for k, (leaf, own) in enumerate(zip(nodes, steps))
     ]
     return OfBlocks({data.number: np.concatenate(falls, axis=1)})
 
 
 def slopes_of_block(
-    rows: RowsOfFit, loss: Loss, splits: list[list[Split]], steps: list[np.ndarray]
-) -> OfBlocks:
+    rows: RowsOfFit, task: TreeTask, splits: list[list[Split]], steps: list[np.ndarray]
+) -> OfBlocks | None:
     """The derivatives of the losses of the leaves of all trees along their steps, side by side."""
-    data, scores = rows.data, rows.u
+    seen = rows.drawn(task.draw, splits)
+    if seen is None:
+        return None
+    data, scores, nodes = seen
     y, weight = data.y, data.each_weight()
     slopes = []
-    for k, (leaf, own) in enumerate(zip(rows.nodes(splits), steps)):
+    for k, (leaf, own) in enumerate(zip(nodes, steps)):
         column = ... if scores.ndim == 1 else np.s_[:, k]
         u = scores.copy()
         u[column] += own.take(leaf)
-        slopes.append(group_totals(weight, leaf, len(own))(loss.gradient(y, u)[column]))
+        slopes.append(group_totals(weight, leaf, len(own))(task.loss.gradient(y, u)[column]))
     return OfBlocks({data.number: np.concatenate(slopes)})
 
 
@@ -777,17 +878,21 @@ class JumpSums(SummedFields):
 
 
 def jumps_of_block(
-    rows: RowsOfFit, loss: Any, splits: list[Split], known: np.ndarray, shift: int, bits: int
-) -> JumpSums:
+    rows: RowsOfFit, task: TreeTask, splits: list[Split], known: np.ndarray, shift: int, bits: int
+) -> JumpSums | None:
     """The jumps of the derivatives of the losses of leaves, by the next `bits` of their places.
 
     A place is that of the kink as a step from the score, as a number that `ordered` makes of it;
     its bits above are `known` (leaves, 2). O(n).
     """
-    data, n_leaves = rows.data, len(known)
-    leaf, weight = rows.nodes([splits])[0].astype(np.intp), data.each_weight()
+    seen = rows.drawn(task.draw, [splits])
+    if seen is None:
+        return None
+    data, u, (node,) = seen
+    loss: Any = task.loss
+    n_leaves, leaf, weight = len(known), node.astype(np.intp), data.each_weight()
     at, left, right = loss.kinks(data.y)
-    place = ordered(at - rows.u) >> np.uint64(shift)
+    place = ordered(at - u) >> np.uint64(shift)
     above, cell = place >> np.uint64(bits), place & np.uint64(2**bits - 1)
     cell = (leaf << CELL_BITS) + cell.astype(np.intp)
     jump, cells = weight * (right - left), np.empty((n_leaves, 2, 2**CELL_BITS))
@@ -825,12 +930,14 @@ class FitScores(NamedTuple):
 class Question(NamedTuple):
     """What a fit asks of its rows: the sum of ``function(rows, *args)`` over the blocks.
 
-    With `follows` the losses of the rows that are held out are summed, too.
+    With `follows` the losses of the rows that are held out are summed, too. `of_held_out` asks
+    these rows, and not those that are fitted.
     """
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
     follows: Loss | None = None
+    of_held_out: bool = False
 
 
 class AskedOfFit(NamedTuple):
@@ -873,6 +980,8 @@ def answers_of_block(
         question, value, score = one.question, None, None
         moves = [*earlier[k], *one.latest]
         own, kept = data.fitted(one.fold), states[k].fitted
+        if question.of_held_out:
+            own, kept = data.held_out(one.fold), states[k].held_out
         if own is not None and kept is not None:
             value = question.function(RowsOfFit(own, kept, moves), *question.args)
         if question.follows is not None:
@@ -902,6 +1011,7 @@ def risks_of_block(block: Rows, model: AdditiveModel, as_signs: bool) -> OfBlock
 # --- fits -----------------------------------------------------------------------------------------
 
 Questions = Generator[Question, Parts, Any]
+Report = Callable[[int, float, tuple[float, float] | None], bool]
 
 
 def columns_of(
@@ -928,8 +1038,11 @@ class BlockBoosting:
     """The rounds of one fit to rows with these `targets`.
 
     `held_weight` is that of the rows that are held out, and `path` their risks after 0, 1, ...
-    rounds.
+    rounds. `unit` is that of the tolerance of early stopping.
     """
+
+    unit = 1.0
+    out_before: float  # the first risk of the rows that are not drawn
 
     def __init__(
         self,
@@ -946,11 +1059,15 @@ class BlockBoosting:
             targets,
         )
         learner, loss, columns = problem.learner, problem.loss, problem.columns
+        n_rows, share = targets.n_rows, plan.subsample
+        n_drawn = n_rows if share == 1 else max(1, int(share * n_rows))
+        if plan.default_trees and share < 1:
+            learner = with_shares_of(learner, n_rows)
         self.pattern = clone(learner)
-        self.shape = TreeShape(targets.n_rows, targets.weight, columns.n_features, 0)
+        self.shape = TreeShape(n_drawn, targets.weight * n_drawn / n_rows, columns.n_features, 0)
         growth = TreePlan.of(learner, columns.n_features)
         options = growth.options(self.shape, columns.any_missing, columns.categorical)
-        self.options = monotonic_after_growth(options, targets.n_rows)
+        self.options = monotonic_after_growth(options, n_drawn)
         if self.options.max_features:
             raise ValueError(
                 f"max_features={learner.max_features!r} needs all rows in memory; with Dask "
@@ -967,10 +1084,11 @@ class BlockBoosting:
         self.has_quantiles = has_quantiles(loss)
         self.bits = sum_bits(targets.n_rows)
         self.units: GridUnits | None = None
-        # A quantile is asked of the rows before the first round.
-        self.asks_start = plan.init is None and not n_classes and self.has_quantiles
-        start = 0.0 if self.asks_start else self.start(n_classes)
+        # The best constant scores; a quantile is asked of the rows before the first round.
+        self.asks_constant = self.has_quantiles and not n_classes
+        self.constant = self.best_constant(n_classes)
         y = targets.examples(n_classes)
+        start = self.constant if plan.init is None else plan.init
         first = 0.0 if isinstance(start, str) else start
         check_derivatives(loss, y, first_scores(len(y), first, n_scores))
         self.fitted = AdditiveModel(loss, start, n_scores, bool(n_classes))
@@ -978,38 +1096,75 @@ class BlockBoosting:
         self.moves: list[ScoreMove] = []
         self.splits: list[list[Split]] = []  # of the trees of this round
 
-    def start(self, n_classes: int) -> Any:
-        """What the scores start from."""
+    def best_constant(self, n_classes: int) -> Any:
+        """The constant scores of the least risk, where sums tell them."""
         targets, loss = self.targets, self.loss
         y = targets.examples(n_classes)
         loss.check_target(y)
         if loss.n_scores(n_classes) == 1:
             check_derivatives(loss, y)
-        if self.plan.init is not None:
-            return self.plan.init
         if n_classes:
             return loss.initial_scores(y, targets.label_weights, n_classes)
-        return loss.initial_scores(np.array([targets.mean]), None, 0)
+        if loss.constant_of_mean:
+            return loss.initial_scores(np.array([targets.mean]), None, 0)
+        if self.plan.patience is not None and not self.asks_constant:
+            raise ValueError(
+                f"n_iter_no_change={self.plan.patience!r} with a loss whose best constant is no "
+                "function of the mean of y needs all rows in memory; with Dask collections leave "
+                "it at its default."
+            )
+        return 0.0
 
-    def rounds(self, n_rounds: int, report: Callable[[float], None] | None = None) -> Questions:
-        """Rounds that are added to the model, with the path; `report` is given their risks."""
-        if self.asks_start:
-            start = yield from self.quantiles([], 1)
-            self.fitted.init = float(start[0])
-            self.moves.append(ScoreMove([start], 1.0, [[]]))
+    def rounds(self, n_rounds: int, report: Report | None = None) -> Questions:
+        """Rounds that are added to the model, with the path.
+
+        `report` is given the number of rounds so far and their risks, and says whether to stop.
+        """
+        plan, draw = self.plan, None
+        if self.asks_constant:
+            start = yield from self.quantiles(TreeTask(self.loss), [], 1)
+            self.constant = float(start[0])
+            if plan.init is None:
+                self.fitted.init = self.constant
+                self.moves.append(ScoreMove([start], 1.0, [[]]))
+        if report and plan.patience is not None:
+            args, of_held_out = (self.constant, self.fitted.of_classes), self.held_weight > 0
+            question = Question(deviance_of_block, (self.loss, *args), of_held_out=of_held_out)
+            total, weight = yield from self.summed(question)
+            self.unit = self.loss.deviance_factor * abs(float(total / weight))
         for t in range(n_rounds):
-            replies, risk = yield from self.started()
-            if t and report:  # the risk after a round is known with the first sums of the next one
-                report(risk)
+            last, draw = draw, None
+            if plan.subsample < 1:
+                draw = Draw(int(self.rng.randint(SEEDS)), plan.subsample)
+            # The risks after a round are known with the first sums of the next one.
+            watched = last if t else draw
+            replies, losses = yield from self.started(draw, watched if report else None)
+            if report and report(t, *self.risks(losses, watched)):
+                return
             members, values = yield from self.grown(replies)
             rate = self.plan.learning_rate
             step = float(rate(t) if callable(rate) else rate)
             self.moves.append(ScoreMove(values, step, self.splits))
             self.fitted.members.append(members)
             self.fitted.steps.append(step)
-        losses = yield from self.summed(Question(loss_of_block, (self.loss,), self.loss))
+        question = Question(loss_of_block, (self.loss, draw if report else None), self.loss)
+        losses = yield from self.summed(question)
         if report:
-            report(float(losses[0] / self.targets.weight))
+            report(n_rounds, *self.risks(losses, draw))
+
+    def risks(
+        self, losses: np.ndarray, draw: Draw | None
+    ) -> tuple[float, tuple[float, float] | None]:
+        """The risk by `losses_of`, and those of the rows that are drawn and of the others."""
+        total, inside, weight = losses
+        risk, others = float(total / self.targets.weight), self.targets.weight - weight
+        if draw is None:
+            return risk, None
+        known = weight > 0, others > 1e-12 * self.targets.weight  # beyond rounding
+        found = inside / weight if known[0] else np.nan, np.nan
+        if known[1]:
+            found = found[0], (total - inside) / others
+        return risk, (float(found[0]), float(found[1]))
 
     def summed(self, question: Question) -> Questions:
         """The total of what is `OfBlocks`."""
@@ -1023,8 +1178,8 @@ class BlockBoosting:
             self.path.append(float(score.total(self.n_blocks)[0] / self.held_weight))
         return value
 
-    def started(self) -> Questions:
-        """The start of a round: the sums of the roots, and the risk.
+    def started(self, draw: Draw | None, watched: Draw | None) -> Questions:
+        """The start of a round: the sums of the roots, and `losses_of` the rows.
 
         The units of the integers are those of the round before, if they fit: the roots are then
         counted in the pass that finds the targets, and otherwise in one more.
@@ -1032,20 +1187,20 @@ class BlockBoosting:
         columns, targets, expected = self.columns, self.targets, self.units
         roots = [ROOT] * self.fitted.n_scores
         self.splits = [[] for _ in roots]
-        self.task, totals = TreeTask(self.loss), [targets.weight] * len(roots)
+        self.task, totals = TreeTask(self.loss, draw), [targets.weight] * len(roots)
         if self.is_newton:
             expected = None
-            question = Question(curvatures_of_block, (self.loss,), self.loss)
-            loss, *sums = yield from self.summed(question)
-            sizes, totals = np.split(np.array(sums), 2)
+            question = Question(curvatures_of_block, (self.loss, watched), self.loss)
+            sums = yield from self.summed(question)
+            losses, sizes, totals = np.split(sums, [3, 3 + len(roots)])
             n = targets.weight * len(roots)
             means = float(totals.sum() / n), float(sizes.sum() / n)
-            self.task = TreeTask(self.loss, means)
+            self.task = TreeTask(self.loss, draw, means)
             totals = largest_totals(totals, sizes, means, targets.weight)
         else:
-            question = Question(start_round, (self.task, expected, roots), self.loss)
-            found = yield from self.asked(question)
-            loss, *sizes = found.sizes.total(self.n_blocks)
+            args = self.task, watched, expected, roots
+            found = yield from self.asked(Question(start_round, args, self.loss))
+            losses, sizes = np.split(found.sizes.total(self.n_blocks), [3])
             replies = found.replies
         exact = [self.exponent(size) for size in sizes]
         if expected is None or not all(
@@ -1057,11 +1212,16 @@ class BlockBoosting:
                 weights = tuple(0 if whole else self.exponent(total) for total in totals)
             bins = columns.most_bins, columns.any_missing
             self.units = GridUnits(tuple(exact), weights, whole, *bins)
-            args = self.task, self.units, roots, self.splits
-            replies = yield from self.asked(Question(grow_on_block, args))
+            question = Question(grow_on_block, (self.task, self.units, roots, self.splits))
+            replies = yield from self.asked(question)
         self.mean_sizes = [float(size / total) for size, total in zip(sizes, totals)]
         self.sizes = sizes
-        return replies.parts, float(loss / targets.weight)
+        if None in replies.parts:
+            raise ValueError(
+                f"subsample={self.plan.subsample!r} draws none of {targets.n_rows} rows in a "
+                "round; increase it."
+            )
+        return replies.parts, losses
 
     def exponent(self, size: float) -> int:
         """The k for which size * 2^k is just below 2^bits."""
@@ -1109,7 +1269,7 @@ class BlockBoosting:
         grown = [tree.value[:, 0].take(number) for tree, number in trees]
         steps = grown
         if self.reoptimises and self.has_quantiles:
-            steps = [(yield from self.quantiles(self.splits[0], sizes[0]))]
+            steps = [(yield from self.quantiles(self.task, self.splits[0], sizes[0]))]
         elif self.reoptimises:
             steps = yield from self.steps_of_sums([table[:, 3:].T / weight for table in tables])
         elif self.is_newton:
@@ -1164,7 +1324,7 @@ class BlockBoosting:
 
         def summed(function, moves: np.ndarray) -> Questions:
             parts = np.split(np.where(asked, moves, 0.0), ends)
-            total = yield from self.summed(Question(function, (loss, self.splits, parts)))
+            total = yield from self.summed(Question(function, (self.task, self.splits, parts)))
             return np.where(asked, total / self.targets.weight, 0.0)
 
         falls = yield from summed(falls_of_block, steps_to_try(loss, found, rate))
@@ -1189,7 +1349,7 @@ class BlockBoosting:
                     moves, found = None, np.where(asked, end.value, found)
         return np.split(found, ends)
 
-    def quantiles(self, splits: list[Split], n_leaves: int) -> Questions:
+    def quantiles(self, task: TreeTask, splits: list[Split], n_leaves: int) -> Questions:
         """The steps of leaves to the minima of piecewise linear losses: `root_of_jumps`.
 
         The minimum is an interval, whose ends are places of kinks: the first after which the
@@ -1200,7 +1360,7 @@ class BlockBoosting:
         while shift:
             bits = min(CELL_BITS, shift)
             shift -= bits
-            args = self.loss, splits, known, shift, bits
+            args = task, splits, known, shift, bits
             found = yield from self.asked(Question(jumps_of_block, args))
             start, n_jumps = found.starts.T
             if below is None:
@@ -1231,7 +1391,7 @@ class FitsInLockstep:
         fits: Sequence[BlockBoosting],
         data: Blocks,
         n_rounds: int,
-        report: Callable[[float], None] | None = None,
+        report: Report | None = None,
         by_fold: bool = False,
     ) -> None:
         self.fits, self.data = fits, data
@@ -1265,6 +1425,27 @@ class FitsInLockstep:
             for k, one in enumerate(asked):
                 if one is not None:
                     self.questions[k] = next_ones[k]
+
+
+def held_out_fit(
+    plan: Plan, problem: BlockProblem, data: Blocks, rng: np.random.RandomState
+) -> BlockBoosting:
+    """The fit that holds out some rows to decide when to stop."""
+    parts = data.sum(targets_of_folds, 2, problem.n_classes > 0).total(problem.n_blocks).parts
+    held, targets = parts
+    if held is None or targets is None:
+        raise ValueError(
+            "validation_fraction holds out none of the rows, or all of them: change it, or give "
+            "more rows."
+        )
+    name = "The training data after the early stopping split"
+    if len(targets.labels) < problem.n_classes:
+        raise ValueError(
+            f"{name} is missing some classes. Try using another random seed, or a smaller "
+            "validation_fraction."
+        )
+    check_part(problem.loss, targets.examples(problem.n_classes), name)
+    return BlockBoosting(plan, problem, targets, rng, held.weight)
 
 
 def begun_folds(

@@ -34,7 +34,7 @@ from ..._categories import (
 from ..._compat import CallbackSupportMixin, parameter_names
 from ..._copies import warn_of_copies
 from ..._features import Features
-from ..._folds import drawn_splits, folds_of_splits, split_off
+from ..._folds import Draw, drawn_splits, folds_of_splits, split_off
 from ..._learners import (
     BinnedTree,
     has_input_tag,
@@ -176,6 +176,15 @@ class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
     def _plan_for(self, plan: Plan, problem: Problem) -> Plan:
         """The plan once the rows are known."""
         return plan
+
+    def _patience(self, plan: Plan, n_rows: int) -> int | None:
+        """That of the plan once the number of rows is known."""
+        return plan.patience
+
+    @property
+    @abstractmethod
+    def _may_stop(self) -> bool:
+        """Whether early stopping may end the rounds."""
 
     def _seed_of_split(self, rng: np.random.RandomState) -> int:
         """A number as `random_state` is the seed itself, as in scikit-learn."""
@@ -363,17 +372,24 @@ class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
             self._loss_of_sums(0, plan)
         problem = read_blocks(plan, rows, of_classes)
         problem = replace(problem, loss=self._loss_of_sums(problem.n_classes, plan))
-        plan = replace(plan, learner=problem.learner)
+        n_rows = problem.summary.targets.n_rows
+        plan = replace(plan, learner=problem.learner, patience=self._patience(plan, n_rows))
         n_features = problem.columns.n_features
         n_scores = problem.loss.n_scores(problem.n_classes)
         self._check_constraints(plan, n_features, n_scores, problem.n_classes)
         rng = check_random_state(plan.random_state)
+        held_out, split_seed = None, None
+        if plan.patience is not None and self.validation_fraction is not None:
+            split_seed, share = self._seed_of_split(rng), self.validation_fraction
+            held_out = Draw(split_seed, share if share < 1 else share / n_rows)
         reports_of = partial(RoundReports, self)
-        model, found = boost_blocks(plan, problem, rng, reports_of)
+        given = plan, problem, rng, reports_of, held_out, self._is_no_better
+        model, found = boost_blocks(*given)
         if problem.encoder is not None:
             give_encoder(self, problem.encoder)
-        found = self._fitted_attributes(model, plan, problem.classes, False) | found
-        self._rng, self._split_seed = rng, None
+        followed = held_out is not None
+        found = self._fitted_attributes(model, plan, problem.classes, followed) | found
+        self._rng, self._split_seed = rng, split_seed
         self._set_fitted(found)
 
     def _loss_of_sums(self, n_classes: int, plan: Plan) -> Loss:
@@ -391,6 +407,12 @@ class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
 
     def _check_chunks(self, plan: Plan) -> None:
         """Raise a ValueError for what needs all rows in memory."""
+        self._check_plan(plan, GivenRows(None, None, None, None), None, None)
+        if self.scoring != "loss" and self._may_stop:
+            raise ValueError(
+                f"scoring={self.scoring!r} needs all rows in memory; with Dask collections stop by "
+                'the loss, scoring="loss".'
+            )
         check_learner(plan)
 
     def _set_fitted(self, attributes: dict) -> None:

@@ -288,8 +288,6 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
     def _check_chunks(self, plan: Plan) -> None:
         refused = {
             "held_out": self.held_out is not None,
-            "subsample": self.subsample < 1,
-            "n_iter_no_change": self.n_iter_no_change is not None,
             "warm_start": self.warm_start,
             "init": self.init is not None and not isinstance(self.init, str),
             "step": type(plan.step) not in (FixedStep, NewtonStep) or plan.step.needs_outputs,
@@ -316,6 +314,10 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
         super()._check_chunks(plan)
 
     # --- early stopping ---------------------------------------------------------------------------
+
+    @property
+    def _may_stop(self) -> bool:
+        return self.n_iter_no_change is not None
 
     def _is_no_better(self, model: AdditiveModel, unit: float) -> bool:
         """Whether the last risk is not below one of those before it by more than tol."""

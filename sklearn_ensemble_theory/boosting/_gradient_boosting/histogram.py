@@ -190,11 +190,19 @@ class HistogramBoosting(BaseGradientBoosting):
         )
 
     def _plan_for(self, plan: Plan, problem: Problem) -> Plan:
-        if isinstance(self.early_stopping, str) and len(problem.rows) > MANY_ROWS:
-            self.do_early_stopping_ = True
-            plan = replace(plan, patience=self.n_iter_no_change)
+        plan = replace(plan, patience=self._patience(plan, len(problem.rows)))
         n_drawn = math.ceil(self.max_features * self.n_features_in_)  # rounded up
         return replace(plan, learner=clone(plan.learner).set_params(max_features=n_drawn))
+
+    def _patience(self, plan: Plan, n_rows: int) -> int | None:
+        if isinstance(self.early_stopping, str) and n_rows > MANY_ROWS:
+            self.do_early_stopping_ = True
+            return self.n_iter_no_change
+        return plan.patience
+
+    @property
+    def _may_stop(self) -> bool:
+        return self.early_stopping is not False
 
     def _validate(self, X: Any, *y: Any, learner: Any = None, **options: Any) -> Any:
         """X, and y where it is given; infinite values are the largest finite ones.
@@ -322,13 +330,11 @@ class HistogramBoosting(BaseGradientBoosting):
     # --- rows in chunks ---------------------------------------------------------------------------
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
-        """Without early stopping."""
-        self.do_early_stopping_ = False
+        self.do_early_stopping_ = self.early_stopping is True
         super()._fit_chunks(rows)
 
     def _check_chunks(self, plan: Plan) -> None:
         refused = {
-            "early_stopping": self.early_stopping is True,
             "warm_start": self.warm_start,
             "max_features": self.max_features < 1,
         }

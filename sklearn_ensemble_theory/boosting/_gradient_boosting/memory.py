@@ -48,12 +48,7 @@ def begin(
     """The model before the first new round, and its rounds; `earlier` is a model to continue."""
     train, loss, n_scores, learner = problem.rows, problem.loss, problem.n_scores, plan.learner
     if plan.default_trees and plan.subsample < 1:
-        # Shares of rows, of a default tree, are those of all rows and not of the rows drawn.
-        learner = clone(learner)
-        for name, least in [("min_samples_split", 2), ("min_samples_leaf", 1)]:
-            share = getattr(learner, name)
-            if not isinstance(share, Integral):
-                setattr(learner, name, max(least, math.ceil(share * len(train))))
+        learner = with_shares_of(learner, len(train))
     # The joint step of trees: splits of the second order where there is one, and exact leaves.
     exact = plan.step.is_joint and grows_leaves(learner)
     curved = not loss.is_quadratic and SecondOrderRisk.has_curvature(loss, train.y, n_scores)
@@ -98,6 +93,16 @@ def begin(
                 f"{size:.1g}, above {LARGEST_TARGET:g}."
             )
     return model, BoostingRounds(risk, weak, step, u, start=len(model.members))
+
+
+def with_shares_of(learner: Any, n_rows: int) -> Any:
+    """A default tree whose shares of rows are those of all rows, and not of the rows drawn."""
+    learner = clone(learner)
+    for name, least in [("min_samples_split", 2), ("min_samples_leaf", 1)]:
+        share = getattr(learner, name)
+        if not isinstance(share, Integral):
+            setattr(learner, name, max(least, math.ceil(share * n_rows)))
+    return learner
 
 
 def _start(plan: Plan, problem: Problem, rng: np.random.RandomState) -> Any:

@@ -368,7 +368,7 @@ TEXTS = {
         order, whose leaves are medians or quantiles.
 
         With Dask collections and `fit_batches` the model is that of the same rows in memory with
-        the same bins, without early stopping: ``"auto"`` makes all rounds.
+        the same bins; early stopping holds out the rows that a hash of their numbers draws.
 
         A sparse X has the model of the same X as an array; where less than a tenth is stored, from
         the stored values alone. With more than 2^22 values, zeros included, it requires trees of at
