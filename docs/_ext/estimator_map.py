@@ -1,6 +1,6 @@
-"""The map from what one has, or wants, to an estimator: a drawing and the same as a list.
+"""The map from what a reader has, or wants, to an estimator: a drawing and the same as a list.
 
-It is written down in `MAP` only; docs/which_estimator.md includes what is made of it. Every
+It is written down in `MAP` only; docs/which_estimator.md includes the drawing and the list. Every
 estimator of the package is in it (tests/test_site.py). Both link to the pages of the reference.
 """
 
@@ -14,11 +14,12 @@ from sklearn_ensemble_theory import trees
 PACKAGE = "sklearn_ensemble_theory"
 BOTH = ("Classifier", "Regressor")
 CLASSES, NUMBERS = BOTH[:1], BOTH[1:]
-# (what one has or wants, page of the guide): (condition, name, kinds); without kinds a whole name.
+# (what a reader has or wants, page of the guide): (condition, name, kinds). Without kinds, the name
+# is whole.
 MAP = {
     ("Predict well from a table", "averaging"): [
         ("no time for tuning, tables of any size", "RandomForest", BOTH),
-        ("y is noisy, or no few features dominate", "ExtraTrees", BOTH),
+        ("y is noisy, or many features matter", "ExtraTrees", BOTH),
         ("any loss, missing values, time for early stopping", "GradientBoosting", BOTH),
         ("thousands of rows, many interactions, little tuning", "HistGradientBoosting", BOTH),
         ("two or more classes, reliable labels, few parameters", "AdaBoost", CLASSES),
@@ -29,7 +30,7 @@ MAP = {
         ("few rows, or members that are fitted already", "Voting", BOTH),
     ],
     ("How sure is the model?", "uncertainty"): [
-        ("of a mean, or for new targets, with little tuning", "RandomForest", BOTH),
+        ("standard errors and intervals, with little tuning", "RandomForest", BOTH),
         ("the same around a learner of your own", "Bagging", BOTH),
         ("bands around curves, y is a number", "L2Boosting", NUMBERS),
         ("also distributions, and widths that follow the noise", "GradientBoosting", BOTH),
@@ -45,20 +46,22 @@ MAP = {
         ('a time series: bootstrap="moving_block"', "Bagging", BOTH),
     ],
     ("Categories, missing values", "from_a_csv"): [
-        ("categories and missing values as they are, y is a number", "L2Boosting", NUMBERS),
+        ("no encoding, one curve for each feature, y is a number", "L2Boosting", NUMBERS),
         ("the same for classes", "LogitBoost", CLASSES),
-        ("missing values as they are, categories one-hot encoded", "GradientBoosting", BOTH),
+        ("no encoding, features interact", "GradientBoosting", BOTH),
+        ("no encoding, no time for tuning", "RandomForest", BOTH),
     ],
     ("One class is rare", "imbalanced"): [
         ('weights of the classes: class_weight="balanced"', "RandomForest", CLASSES),
         ('a fixed share of each class in every draw: "stratified"', "Bagging", CLASSES),
+        ("a good order of the rows: average precision", "HistGradientBoosting", CLASSES),
         ("probabilities and a threshold of your own", "LogitBoost", CLASSES),
     ],
     ("Improve a learner of your own", "base_learners"): [
-        ("it varies much: a deep tree, feature selection, a small network", "Bagging", BOTH),
-        ("it is weak, takes no weights, and y is a number", "AdaBoost", NUMBERS),
+        ("it has high variance: a deep tree, a small network", "Bagging", BOTH),
+        ("it is weak, without sample_weight, and y is a number", "AdaBoost", NUMBERS),
         ("it is linear in y and too smooth", "LinearL2Boosting", NUMBERS),
-        ("it is much slower than linear in the rows", "DivideAndConquer", BOTH),
+        ("its time grows faster than the number of rows", "DivideAndConquer", BOTH),
     ],
     ("Read the model", "additive_models"): [
         ("one curve for each feature, y is a number", "L2Boosting", NUMBERS),
@@ -79,8 +82,8 @@ MAP = {
     ],
     ("Some labels are wrong", "noisy_labels"): [
         ("random flips, at an unknown rate", "SmoothBoost", CLASSES),
-        ("nothing is known about the labels", "AgnosticBoost", CLASSES),
-        ("a bound on the probability of a wrong label is known", "MassartBoost", CLASSES),
+        ("you know nothing about the labels", "AgnosticBoost", CLASSES),
+        ("you know a bound on the probability of a wrong label", "MassartBoost", CLASSES),
     ],
     ("A smooth function of few features", "smoothing"): [
         ("one feature, or several with additive effects", "SmoothingSpline", NUMBERS),
@@ -92,7 +95,7 @@ MAP = {
         ("more columns than rows, all with some signal", "RandomProjection", NUMBERS),
     ],
     ("A part for an ensemble of your own", "trees"): [
-        ("trees on columns that are binned once for all", "BinnedTree", BOTH),
+        ("trees on columns that are binned only once", "BinnedTree", BOTH),
         ("rectified linear units", "ReLUUnit", NUMBERS),
         ("single columns, for a linear model of any loss", "BestColumn", NUMBERS),
     ],
