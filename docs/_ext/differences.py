@@ -1,8 +1,9 @@
-"""What differs from the scikit-learn classes of the same name: a table for the site and its test.
+"""Differences from the scikit-learn classes of the same name: a table for the site and its test.
 
-`DIFFERENCES` has what the same parameters do otherwise. Further parameters and methods are read
-from the signatures. docs/user_guide/differences.md includes what is made of both, the page of a
-class links to its section, and tests/test_differences.py holds the table to the classes.
+`DIFFERENCES` lists where the same parameters give another model. Further parameters and methods
+are read from the signatures. docs/user_guide/differences.md includes the tables made of both, the
+page of a class links to its section, and tests/test_differences.py compares the table with the
+classes.
 """
 
 import inspect
@@ -17,18 +18,18 @@ import sklearn_ensemble_theory as package
 # near as it gets, [(what differs, how to get scikit-learn's)])
 TREES = (
     "Above 10,000 rows (1,000 for the absolute error of random forests and bagging) the columns "
-    "are in 2047 bins, which takes a tenth of the time.",
+    "are cut into 2047 bins, which takes a tenth of the time.",
     "`max_bins=None`",
 )
 ZERO_WEIGHTS = ("Rows of weight 0 are left out before anything is drawn.", "drop them yourself")
 WITHOUT = (
-    "`max_samples` with `bootstrap=False` draws rows without replacement; scikit-learn's forests "
+    "`max_samples` with `bootstrap=False` draws rows without replacement. scikit-learn's forests "
     "refuse it.",
     "leave `max_samples=None`",
 )
 LEARNERS = (
-    "Learners that take no `sample_weight` are fitted to rows drawn by their weights; "
-    "scikit-learn refuses them.",
+    "Learners without `sample_weight` are fitted to rows drawn by their weights. scikit-learn "
+    "refuses them.",
     "",
 )
 AT_ZERO = (
@@ -36,49 +37,52 @@ AT_ZERO = (
     "",
 )
 MIDDLES = (
-    "Leaves for the absolute error and quantiles are the middle of an interval of medians or "
-    "quantiles, and for Huber's loss the exact minimum instead of one step towards it.",
+    "A leaf for the absolute error or a quantile predicts the middle of the interval of its "
+    "medians or quantiles. For Huber's loss it is the exact minimum instead of one step towards "
+    "it.",
     "",
 )
 TIES = (
-    "Splits that are equally good are decided by a seed; scikit-learn's rounding decides. Models "
+    "A seed decides between equally good splits; in scikit-learn rounding decides. The models "
     "then differ from that node on.",
     "",
 )
 BINS = (
-    "Trees are grown on columns in 255 bins, at any number of rows.",
+    "Trees are grown on columns in 255 bins, for any number of rows.",
     "`max_bins=None`: scikit-learn's exact trees, up to ties",
 )
 SINGLE = (
-    "Trees read X in single precision where it tells the values of a column apart, and all rows "
-    "decide the edges of bins, not 200,000.",
+    "Trees read a column of X in single precision only if that keeps its values apart. All rows "
+    "decide the edges of bins, not 200,000 of them.",
     "",
 )
 CATEGORIES = (
-    "Of more than `max_bins` categories the rarest share a bin; means of small categories are "
-    "shrunk, where scikit-learn leaves out categories of fewer than ten rows. In both libraries "
-    "the weight of a category counts as a number of rows, to which ten are added: weights that are "
-    "all multiplied by a number give another fit.",
-    "divide weights that count no rows by their mean",
+    "If there are more than `max_bins` categories, the rarest share a bin. Means of small "
+    "categories are shrunk; scikit-learn leaves out categories of fewer than ten rows. In both "
+    "libraries the weight of a category counts as a number of rows, to which ten are added. So "
+    "weights that are all multiplied by a number give another fit.",
+    "if your weights count no rows, divide them by their mean",
 )
 TIES_OF_BINS = (
-    "Splits that are equally good are drawn, for `random_state=None` by a fixed seed.",
+    "Equally good splits are drawn at random, for `random_state=None` by a fixed seed.",
     "",
 )
 TOL = (
-    "`tol` of early stopping is a share of the deviance of the constant model on the rows that "
-    "decide, and does not depend on the units of y. For the squared error it is scikit-learn's for "
-    "a target of variance 1; for two equally frequent classes it is 1.39 times scikit-learn's.",
-    "`tol` divided by the variance of y",
+    "`tol` of early stopping is a share of the deviance of the constant model on the validation "
+    "rows, so it does not depend on the units of y. For the squared error it equals "
+    "scikit-learn's for a target of variance 1. For two equally frequent classes it is 1.39 times "
+    "scikit-learn's.",
+    "divide `tol` by the variance of y",
 )
 NEGATIVE = ("Negative weights are refused.", "")
 ONE_CLASS = ("A target of one class is refused.", "")
+THREADS = ("`n_jobs=None` uses all cores for large tables.", "`n_jobs=1`")
 MOVED = (
-    "With `monotonic_cst` the impurities of trees in bins, and importances and pruning, are those "
-    "of the values that predict. scikit-learn's are those before the constraint moves the values.",
+    "With `monotonic_cst`, impurities, importances and pruning of trees in bins use the final "
+    "values of the nodes. scikit-learn uses the values before the constraint moves them.",
     "`max_bins=None`",
 )
-OOB = ("`oob_score` and `warm_start` can be combined.", "")
+OOB = ("You can combine `oob_score` and `warm_start`.", "")
 FOREST = (True, {}, [TREES, WITHOUT, OOB, ZERO_WEIGHTS, NEGATIVE, MOVED])
 DIFFERENCES = {
     "AdaBoostClassifier": (
@@ -86,13 +90,14 @@ DIFFERENCES = {
         {"variant": "discrete", "estimator": DecisionTreeClassifier(max_depth=1)},
         [
             (
-                "With stumps and more than two classes the default is AdaBoost.MH, one score for "
-                "each class, instead of SAMME. On digits about a third of the predictions differ.",
+                "With stumps and more than two classes the default is AdaBoost.MH, with one score "
+                "for each class, instead of SAMME. On digits about a third of the predictions "
+                "differ.",
                 '`variant="discrete"`',
             ),
             (
-                "The default learner is the stump of the least weighted error; scikit-learn's has "
-                "the least Gini impurity.",
+                "The default learner is the stump of the least weighted error. scikit-learn's "
+                "default stump has the least Gini impurity.",
                 "`estimator=DecisionTreeClassifier(max_depth=1)`",
             ),
             LEARNERS,
@@ -114,7 +119,7 @@ DIFFERENCES = {
             TIES,
             AT_ZERO,
             TOL,
-            ("All cores are used for large tables: `n_jobs=None` is that.", "`n_jobs=1`"),
+            THREADS,
             NEGATIVE,
         ],
     ),
@@ -126,7 +131,7 @@ DIFFERENCES = {
             TIES,
             MIDDLES,
             TOL,
-            ("All cores are used for large tables: `n_jobs=None` is that.", "`n_jobs=1`"),
+            THREADS,
             NEGATIVE,
         ],
     ),
@@ -169,14 +174,14 @@ def sections():
     for name, (same, _, rows) in DIFFERENCES.items():
         link = f"{package.__name__}.{name}"
         parts += ["", f"## {name}", ""]
-        model = "the same as" if same else "another than"
+        model = "equals" if same else "differs from"
         parts += [
-            f"For {{class}}`sklearn.ensemble.{name}`: by default the model of {{class}}`~{link}` "
-            f"is {model} scikit-learn's for the same data and `random_state`.",
+            f"{{class}}`~{link}` replaces {{class}}`sklearn.ensemble.{name}`. By default its model "
+            f"{model} scikit-learn's for the same data and `random_state`.",
             "",
         ]
         if rows:
-            parts += ["| here | for scikit-learn's |", "|---|---|"]
+            parts += ["| difference | to get scikit-learn's |", "|---|---|"]
             parts += [f"| {here} | {there or 'no parameter'} |" for here, there in rows]
             parts += [""]
         for what, names in (
