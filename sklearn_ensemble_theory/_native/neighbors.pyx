@@ -201,6 +201,133 @@ def tie_starts(const double[:, ::1] distances, double share, uint8_t[:, ::1] sta
             starts_of_row(&distances[i, 0], n_columns, share, &starts[i, 0])
 
 
+def count_nearer(
+    const int64_t[:, ::1] points,
+    const uint8_t[:, ::1] starts,
+    const int64_t[::1] counts or None,
+    const int64_t[::1] own or None,
+    int64_t[::1] nearer,
+):
+    """How many training rows are certainly nearer than the last group of ties. O(m k).
+
+    Parameters
+    ----------
+    points : int64 array of shape (m, k)
+        Neighbours, the nearest first.
+    starts : uint8 array of shape (m, k)
+        Whether each is farther than the one before.
+    counts : int64 array or None
+        The rows of each point, 0 or more; None for one each.
+    own : int64 array of shape (m,) or None
+        The point of which one row is left out; only with `counts`.
+    nearer : int64 array of shape (m,)
+        Output.
+    """
+    cdef Py_ssize_t i, j, last, m = points.shape[0], k = points.shape[1]
+    cdef bint has_own = own is not None
+    require(k > 0 and nearer.shape[0] == m)
+    require_points(points, starts, counts, own)
+    with nogil:
+        for i in range(m):
+            last = k - 1
+            while last > 0 and not starts[i, last]:
+                last -= 1
+            nearer[i] = last
+            if counts is None:
+                continue
+            nearer[i] = 0
+            for j in range(last):
+                nearer[i] += counts[points[i, j]] - (has_own and points[i, j] == own[i])
+
+
+def means_by_rank(
+    const int64_t[:, ::1] points,
+    const uint8_t[:, ::1] starts,
+    const int64_t[::1] counts or None,
+    const int64_t[::1] own or None,
+    const double[::1] sums,
+    const double[::1] own_targets or None,
+    double[:, ::1] means,
+):
+    """The mean target at each rank: of all rows that are tied there. O(m k).
+
+    Parameters
+    ----------
+    points, starts, counts, own
+        As in `count_nearer`. Together the neighbours of a row are as many rows as there are ranks.
+    sums : float64 array
+        Of the targets of each point.
+    own_targets : float64 array of shape (m,)
+        Those of the rows that are left out; only with `own`.
+    means : float64 array of shape (m, n_ranks)
+        Output.
+    """
+    cdef Py_ssize_t i, j, rank, m = points.shape[0], k = points.shape[1]
+    cdef Py_ssize_t n_ranks = means.shape[1]
+    cdef int64_t point, count, stop
+    cdef double total
+    cdef bint has_own = own is not None, fit = True
+    require(means.shape[0] == m)
+    require_points(points, starts, counts, own)
+    require(not has_own or (own_targets is not None and own_targets.shape[0] == m))
+    require(counts is None or counts.shape[0] == sums.shape[0])
+    require_below(points, sums.shape[0])
+    with nogil:
+        for i in range(m):
+            j = rank = 0
+            while rank < n_ranks and j < k:
+                # Rows that are alone at their distance.
+                while counts is None and j + 1 < k and starts[i, j + 1] and rank < n_ranks:
+                    means[i, rank] = sums[points[i, j]]
+                    j += 1
+                    rank += 1
+                if rank == n_ranks:
+                    break
+                total = 0.0
+                count = 0
+                while True:
+                    point = points[i, j]
+                    total += sums[point]
+                    count += 1 if counts is None else counts[point]
+                    if has_own and point == own[i]:
+                        total -= own_targets[i]
+                        count -= 1
+                    j += 1
+                    if j == k or starts[i, j]:
+                        break
+                stop = min(rank + count, n_ranks)
+                if count > 1:
+                    total /= count
+                while rank < stop:
+                    means[i, rank] = total
+                    rank += 1
+            fit &= rank == n_ranks
+    require(fit)
+
+
+cdef int require_points(
+    const int64_t[:, ::1] points,
+    const uint8_t[:, ::1] starts,
+    const int64_t[::1] counts,
+    const int64_t[::1] own,
+) except -1:
+    require(starts.shape[0] == points.shape[0] and starts.shape[1] == points.shape[1])
+    require(own is None or (counts is not None and own.shape[0] == points.shape[0]))
+    if counts is not None:
+        require_below(points, counts.shape[0])
+    return 0
+
+
+cdef int require_below(const int64_t[:, ::1] points, Py_ssize_t n) except -1:
+    """Little beside what looks the points up."""
+    cdef Py_ssize_t i, j
+    cdef bint fit = True
+    for i in range(points.shape[0]):
+        for j in range(points.shape[1]):
+            fit &= 0 <= points[i, j] < n
+    return require(fit)
+
+
 cdef int require_finite(const double[:, ::1] points) except -1:
     """Without this a search for points within any distance would not end."""
     cdef Py_ssize_t i, c

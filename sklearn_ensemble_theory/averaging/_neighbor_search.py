@@ -16,7 +16,13 @@ from joblib import effective_n_jobs
 from scipy.spatial import KDTree
 from sklearn.neighbors import NearestNeighbors
 
-from sklearn_ensemble_theory._native.neighbors import PointTree, leave_out, tie_starts
+from sklearn_ensemble_theory._native.neighbors import (
+    PointTree,
+    count_nearer,
+    leave_out,
+    means_by_rank,
+    tie_starts,
+)
 from sklearn_ensemble_theory._running import in_threads, shares
 
 from ._neighbor_weights import FilledShare
@@ -444,12 +450,8 @@ def new_distances(distances: np.ndarray) -> np.ndarray:
 class RankedBlock:
     """The neighbours of a block of rows, and their targets by rank.
 
-    Most rows have no ties and no point of several rows within the ranks, and their targets are read
-    off by the numbers of the points; only the others, `slow`, are averaged group by group.
-
     `starts` says whether each neighbour is farther than the one before. `counts` are the training
-    rows of each neighbour without the one that is left out, None for one each; `own_place` is where
-    the row that is left out is one of several of its point.
+    rows of each point, None for one each; `own` are the points of which one row is left out.
     """
 
     def __init__(
@@ -458,36 +460,13 @@ class RankedBlock:
         starts: np.ndarray,
         n_ranks: int,
         counts: np.ndarray | None,
-        own_place: np.ndarray | None,
+        own: np.ndarray | None,
     ) -> None:
         self.points, self.starts, self.n_ranks = points, starts, n_ranks
-        self.counts, self.own_place = counts, own_place
-        n_columns = points.shape[1]
-        last = n_columns - 1 - np.argmax(starts[:, ::-1], axis=1)  # where the last tie starts
-        nearer = last
-        if counts is not None:
-            before = np.cumsum(counts, axis=1) - counts
-            nearer = np.take_along_axis(before, last[:, None], axis=1)[:, 0]
+        self.counts, self.own = counts, own
+        nearer = np.empty(len(points), dtype=np.int64)
+        count_nearer(points, starts, counts, own, nearer)
         self.complete = nearer >= n_ranks
-
-        slow = ~starts[:, : n_ranks + 1].all(axis=1)
-        if counts is not None:
-            slow |= (counts != 1).any(axis=1)
-        if own_place is not None:
-            slow |= own_place.any(axis=1)
-        self.slow = np.flatnonzero(slow)
-        if not len(self.slow):
-            return
-        # Groups of tied neighbours, row after row, and how many of the ranks each covers.
-        shape = len(self.slow), n_columns
-        slow_counts = np.ones(shape, dtype=np.intp) if counts is None else counts[self.slow]
-        self.heads = np.flatnonzero(starts[self.slow])
-        self.group_counts = np.add.reduceat(slow_counts.ravel(), self.heads)
-        ends = np.cumsum(self.group_counts)
-        row = self.heads // n_columns
-        ends -= np.concatenate([[0], np.cumsum(slow_counts.sum(axis=1))[:-1]])[row]
-        begins = ends - self.group_counts
-        self.ranks_covered = np.minimum(ends, n_ranks) - np.minimum(begins, n_ranks)
 
     @classmethod
     def of(
@@ -499,45 +478,31 @@ class RankedBlock:
         own: np.ndarray | None = None,
     ) -> Self:
         """The block of these neighbours, without one training row of each row's point `own`."""
-        own_place = None
+        points = np.ascontiguousarray(points, np.int64)
+        own = None if own is None else own.astype(np.int64, copy=False)
         if own is not None and counts is None:
             # The own point is one row, and goes. It may be missing, if as many others are at
             # distance 0: then any of them can be left out.
             shape = len(points), points.shape[1] - 1
             kept = np.empty(shape), np.empty(shape, dtype=np.int64)
-            leave_out(
-                np.ascontiguousarray(distances, np.float64),
-                np.ascontiguousarray(points, np.int64),
-                own.astype(np.int64, copy=False),
-                *kept,
-            )
-            distances, points = kept
-        elif own is not None:
-            own_place = points == own[:, None]
-        rows_of_points = None if counts is None else counts[points]
-        if rows_of_points is not None and own_place is not None:
-            rows_of_points -= own_place
-        return cls(points, new_distances(distances), n_ranks, rows_of_points, own_place)
+            leave_out(np.ascontiguousarray(distances, np.float64), points, own, *kept)
+            (distances, points), own = kept, None
+        counts = None if counts is None else counts.astype(np.int64, copy=False)
+        return cls(points, new_distances(distances), n_ranks, counts, own)
 
     def take(self, mask: np.ndarray) -> Self:
-        optional = (self.counts, self.own_place)
-        others = (None if array is None else array[mask] for array in optional)
-        return type(self)(self.points[mask], self.starts[mask], self.n_ranks, *others)
+        own = None if self.own is None else self.own[mask]
+        return type(self)(self.points[mask], self.starts[mask], self.n_ranks, self.counts, own)
 
     def targets(self, sums: np.ndarray, own_targets: np.ndarray | None = None) -> np.ndarray:
-        """Return the mean target at each rank, an array of shape (rows, n_ranks)."""
-        if len(self.slow) < len(self.points):
-            ranked = sums[self.points[:, : self.n_ranks]]
-        else:
-            ranked = np.empty((len(self.points), self.n_ranks))
-        if len(self.slow):
-            values = sums[self.points[self.slow]]
-            if self.own_place is not None and own_targets is not None:
-                place = self.own_place[self.slow]
-                values -= np.where(place, own_targets[self.slow][:, None], 0.0)
-            group_sums = np.add.reduceat(values.ravel(), self.heads)
-            means = group_sums / np.maximum(self.group_counts, 1)  # an empty group covers no rank
-            ranked[self.slow] = np.repeat(means, self.ranks_covered).reshape(-1, self.n_ranks)
+        """Return the mean target at each rank, an array of shape (rows, n_ranks).
+
+        `sums` are of the targets of each point, `own_targets` those of the rows left out.
+        """
+        ranked = np.empty((len(self.points), self.n_ranks))
+        own = None if self.own is None else own_targets
+        sums = np.ascontiguousarray(sums)
+        means_by_rank(self.points, self.starts, self.counts, self.own, sums, own, ranked)
         return ranked
 
 

@@ -307,5 +307,16 @@ def test_rows_without_their_own_point():
         for rows in (distances, points)
     ]
     found, expected = RankedBlock.of(distances, points, 3, None, own), RankedBlock.of(*kept, 3)
-    for name in ("points", "starts", "complete", "slow"):
+    for name in ("points", "starts", "complete"):
         assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+@pytest.mark.parametrize("step", [1, 3, 20])
+def test_ties_are_asked_for_at_once_or_twice(step, monkeypatch):
+    """The first rows tell how many neighbours ties take: fewer calls, the same predictions."""
+    rng = np.random.default_rng(0)
+    X, y = np.round(step * rng.random((600, 4))), rng.random(600)
+    model = Regressor(max_samples=60).fit(X, y)
+    found = model.predict(X)
+    monkeypatch.setattr(_neighbor_search, "PROBED", 10**6)
+    assert_allclose(model.predict(X), found, rtol=1e-12)

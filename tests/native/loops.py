@@ -51,7 +51,13 @@ from sklearn_ensemble_theory._native.losses import (
     newton_targets,
     residual_ranges,
 )
-from sklearn_ensemble_theory._native.neighbors import PointTree, leave_out, tie_starts
+from sklearn_ensemble_theory._native.neighbors import (
+    PointTree,
+    count_nearer,
+    leave_out,
+    means_by_rank,
+    tie_starts,
+)
 from sklearn_ensemble_theory._native.prediction import (
     LooseNodes,
     add_coded_trees,
@@ -113,6 +119,7 @@ __all__ = [
     "codes_of_blocks",
     "count_cut",
     "count_in_bins",
+    "count_nearer",
     "cumulate_tables",
     "direction_of",
     "exact_order_statistics",
@@ -128,6 +135,7 @@ __all__ = [
     "leave_out",
     "leaves_of_codes",
     "mean_curvature",
+    "means_by_rank",
     "most_shared",
     "moved_scores",
     "moved_sums",

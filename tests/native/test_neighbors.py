@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from .loops import PointTree, leave_out, tie_starts
+from .loops import PointTree, count_nearer, leave_out, means_by_rank, tie_starts
 
 
 @pytest.mark.parametrize(
@@ -94,3 +94,76 @@ def test_where_ties_start():
             tie_starts(distances, 0.99, wrong)
     with pytest.raises(ValueError):
         tie_starts(np.zeros((3, 0)), 0.99, np.zeros((3, 0), bool))
+
+
+# --- means by rank --------------------------------------------------------------------------------
+
+
+def neighbours(counted=True, has_own=True, **wrong):
+    """Arguments of `means_by_rank`: 30 rows with 6 of 9 points, many of them tied."""
+    rng = np.random.default_rng(4)
+    points = np.array([rng.permutation(9)[:6] for _ in range(30)])
+    starts = rng.random(points.shape) < 0.5
+    starts[:, 0] = True
+    known = {
+        "points": points,
+        "starts": starts,
+        "counts": rng.integers(1, 4, 9) if counted else None,
+        "own": points[:, 2].copy() if counted and has_own else None,
+        "sums": rng.random(9),
+        "own_targets": rng.random(30) if counted and has_own else None,
+        "means": np.zeros((30, 5)),
+    }
+    return {**known, **wrong}
+
+
+@pytest.mark.parametrize(("counted", "has_own"), [(True, True), (True, False), (False, False)])
+def test_means_by_rank(counted, has_own):
+    given = neighbours(counted, has_own)
+    nearer = np.zeros(30, dtype=np.int64)
+    means_by_rank(**given)
+    count_nearer(*(given[name] for name in ("points", "starts", "counts", "own")), nearer)
+    for i in range(30):
+        counts, sums = given["counts"], given["sums"].copy()
+        counts = np.ones(9, dtype=int) if counts is None else counts.copy()
+        if has_own:
+            counts[given["own"][i]] -= 1
+            sums[given["own"][i]] -= given["own_targets"][i]
+        ties = np.split(given["points"][i], np.flatnonzero(given["starts"][i])[1:])
+        expected = []
+        for tie in ties:
+            n = counts[tie].sum()
+            expected += n * [sums[tie].sum() / max(n, 1)]
+        assert nearer[i] == sum(counts[tie].sum() for tie in ties[:-1])
+        np.testing.assert_allclose(given["means"][i], expected[:5], rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"points": np.full((30, 6), 9)},
+        {"points": np.full((30, 6), -1)},
+        {"points": np.zeros((29, 6), dtype=np.int64)},
+        {"starts": np.ones((30, 5), bool)},
+        {"counts": np.ones(8, dtype=np.int64)},
+        {"counts": None},
+        {"counts": np.zeros(9, dtype=np.int64)},
+        {"own": np.zeros(29, dtype=np.int64)},
+        {"own_targets": None},
+        {"own_targets": np.zeros(29)},
+        {"sums": np.zeros(8)},
+        {"means": np.zeros((29, 5))},
+        {"means": np.zeros((30, 99))},
+    ],
+)
+def test_neighbours_that_do_not_fit(wrong):
+    with pytest.raises(ValueError):
+        means_by_rank(**neighbours(**wrong))
+
+
+def test_numbers_of_nearer_rows_that_do_not_fit():
+    given = [neighbours()[name] for name in ("points", "starts", "counts", "own")]
+    with pytest.raises(ValueError):
+        count_nearer(*given, np.zeros(29, dtype=np.int64))
+    with pytest.raises(ValueError):
+        count_nearer(given[0][:, :0].copy(), given[1][:, :0].copy(), None, None, np.zeros(30, int))
