@@ -12,7 +12,8 @@ all estimators. If the rows of a regression are in the order of a date, each fol
 the rows before it. The table contains the mean score over the outer folds, the time to fit and to
 predict with the chosen parameters, these parameters, and the mean difference to the peer over
 folds. Folds share training rows, so standard errors are the corrected ones of Nadeau and Bengio
-(2003). The table is printed and, with a chart, written to a folder:
+(2003). The last lines say in words how often the estimators are better, equal or worse. The table
+is printed and, with a chart, written to a folder:
 
     table.csv    one line for each estimator and data set
     folds.csv    one line for each outer fold
@@ -23,6 +24,7 @@ Several jobs run at the same time, so the times are rough values; `speed.py` mea
 
 import argparse
 import sys
+import textwrap
 import time
 from argparse import Namespace
 from collections import Counter
@@ -142,6 +144,8 @@ def run(args: Namespace) -> Any:
     print(f"\n{caption(args)}")
     write(args, rows, sets, jobs, results)
     print(f"{time.monotonic() - start:.0f} s in all")
+    if words := show.in_words(rows):
+        print(f"\n{textwrap.fill(words, 100)}")
     report_warnings(args, sets, jobs, results)
     failed = [row for row in rows for s in (row.ours, row.theirs) if s and s.failed]
     return 1 if failed else 0

@@ -129,6 +129,30 @@ def print_table(rows: Any) -> None:
         print(f"\n* One of the slowest peers: {SLOW:.0%} or more of the seconds of all fits.")
 
 
+def in_words(rows: Any) -> str:
+    """How often the estimators are better than their peers, and how much faster they fit.
+
+    A difference of two standard errors or more counts as better or worse. The times are those of
+    the chosen parameters, as the geometric mean over all pairs.
+    """
+    pairs = [row for row in rows if row.difference is not None]
+    if not pairs:
+        return ""
+    clear = [abs(row.difference) >= 2 * row.difference_se > 0 for row in pairs]
+    better = sum(row.difference > 0 for row, is_clear in zip(pairs, clear) if is_clear)
+    worse = sum(clear) - better
+    logs = [math.log(row.theirs.fit_seconds / row.ours.fit_seconds) for row in pairs]
+    ratio = math.exp(sum(logs) / len(logs))
+    speed = f"{ratio:.1f} times as fast" if ratio >= 1 else f"{1 / ratio:.1f} times as slow"
+    names, sets = ({getattr(row, key) for row in pairs} for key in ("estimator", "dataset"))
+    data = f"{len(sets)} data {'set' if len(sets) == 1 else 'sets'}"
+    return (
+        f"{len(names)} estimators beside their scikit-learn peers, {data}: better on {better} of "
+        f"{len(pairs)} comparisons, equal within two standard errors on {len(pairs) - sum(clear)}, "
+        f"worse on {worse}. Fits are {speed} in the mean."
+    )
+
+
 def line(name: str, summary: Any, name_width: int, chosen_width: int, gap: str = "") -> Any:
     if summary.failed:
         return f"{name:{name_width}}  {summary.failed}"

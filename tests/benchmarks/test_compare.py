@@ -359,6 +359,25 @@ def test_the_slowest_peers_are_marked_and_only_our_warnings_shown(module, capsys
     assert shown.err.count("warned in 2 outer folds: UserWarning: ours of") == 2
 
 
+def test_the_last_lines_say_in_words_what_was_found(module):
+    show, folds = module("compare.show"), module("compare.folds")
+
+    def row(name, difference, error, seconds):
+        ours, theirs = (folds.Summary(0.5, 0.1, s, 0.1, "-") for s in (seconds, 1.0))
+        data = ("wine", "classification", 60, 13, "accuracy")
+        return show.Row(*data, name, ours, "Peer", theirs, difference, error)
+
+    alone = show.Row("wine", "", 60, 13, "", "Alone", folds.Summary(0.5, 0.1, 1.0, 0.1, "-"))
+    rows = [row("A", 0.3, 0.1, 0.25), row("B", 0.1, 0.1, 0.25), row("C", -0.2, 0.05, 1.0), alone]
+    assert show.in_words(rows) == (
+        "3 estimators beside their scikit-learn peers, 1 data set: better on 1 of 3 comparisons, "
+        "equal within two standard errors on 1, worse on 1. Fits are 2.5 times as fast in the mean."
+    )
+    assert "2.0 times as slow" in show.in_words([row("A", 0.0, 0.0, 2.0)])
+    assert "equal within two standard errors on 1" in show.in_words([row("A", 0.0, 0.0, 2.0)])
+    assert show.in_words([alone]) == ""
+
+
 @pytest.mark.slow
 def test_the_program_in_a_checkout_is_that_of_the_package(module):
     script = (BENCHMARKS / "compare.py").read_text(encoding="utf-8")
