@@ -25,6 +25,8 @@ WORDS = {
         *("RF-GAP", "distributional random forest", "honest trees", "imputation", "kneighbors"),
         *("outliers", "proximity", "proximity matrix"),
     ],
+    "user_guide/coming_from": ["MAPIE", "interpret", "migration", "CatBoost"],
+    "user_guide/questions": ["FAQ", "dates", "exposure", "timestamps"],
     "user_guide/from_a_csv": [
         *("CSV", "categorical features", "missing values", "read_csv", "save a model"),
     ],
