@@ -15,6 +15,8 @@ from sklearn_ensemble_theory._typing import ArrayLike
 
 # Of coefficients of linear functions.
 NORMS = ("l1", "l2")
+# The form of the source, and the smallest that is known here.
+METHODS = ("source", "sharp")
 # What the docstrings of several functions say.
 TEXTS = {
     "bootstrap": """
@@ -100,6 +102,10 @@ TEXTS = {
         n_classes : int, default=2
             Number C of classes, at least 2.
         """,
+    "method": """
+        method : {"source", "sharp"}, default="source"
+            The bound of the source, or the smaller one that the text above gives.
+        """,
     "n_data_sets": """
         n_estimators : int or inf, default=1
             Number m of data sets; inf is the limit.
@@ -164,6 +170,30 @@ TEXTS = {
     "rows_of_all_blocks": """
         n_samples : int
             Number n of rows of all blocks together.
+        """,
+    "sharp_votes": """
+        %(method)s
+        training_error : float, default=None
+            With "sharp", a number e in [0, 1]: the bound is for votes with a training error of at
+            most e, and much smaller for small e. None is for any training error.
+        """,
+    "notes_on_sharp_votes": """
+        Notes
+        -----
+        With S(N) the number of labellings of N rows, ``method="sharp"`` is
+
+            x + deviation,  ((1 + x) ln(1 + x) + (1 - x) ln(1 - x)) / 2 = ln S(n) / n,
+
+        with x below sqrt(2 ln S(n) / n): by symmetrisation, Chernoff's bound for signs and
+        `mcdiarmid_deviation`, about sqrt(ln(1/delta) / (2n)). For a training error of at most e it
+        is the smallest of that and
+
+        - 2 A + 2 sqrt(A (A + e)), A = (ln S(2n) + ln(4/delta)) / n, from relative deviations
+          [Bousquet, Boucheron and Lugosi, 2004];
+        - 2 (log2 S(2n) + log2(2/delta)) / n for e = 0, as in `pac_n_samples_upper_bound`.
+
+        e has to be fixed before the rows, as 0 is. For a training error that was observed pass
+        delta/3: each of the three forms then fails with at most this probability.
         """,
     "share_delta": """
         delta : float, default=0.05
@@ -462,6 +492,12 @@ def check_option(name: str, value: Any, options: Collection[str]) -> None:
     """Raise a ValueError unless the value is one of the names."""
     if not (isinstance(value, str) and value in options):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, got {value!r}.")
+
+
+def is_sharp(method: Any) -> bool:
+    """Whether the smaller form of a bound is asked for."""
+    check_option("method", method, METHODS)
+    return bool(method == "sharp")
 
 
 def checked_numbers(

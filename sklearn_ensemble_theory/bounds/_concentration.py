@@ -14,10 +14,14 @@ from scipy.optimize import minimize_scalar
 from sklearn_ensemble_theory._running import called
 from sklearn_ensemble_theory._typing import ArrayLike
 
-from ._arguments import as_result, check_number, checked_numbers, in_floats
+from ._arguments import as_result, check_number, checked_numbers, in_floats, is_sharp
 
 # Powers of 2 among which the best exponent is bracketed: any scale that a variable may have.
 EXPONENTS = 2.0 ** np.arange(-200, 201)
+# Of an interval, until it is as short as rounding errors.
+HALVINGS = 80
+# Deviations for which two terms of a power series are enough.
+SMALL = 2.6e-3
 
 
 @in_floats
@@ -139,13 +143,16 @@ def chernoff_tail(
 
 @in_floats
 def sub_gaussian_tail(
-    t: ArrayLike, sigma: ArrayLike, *, two_sided: bool = False
+    t: ArrayLike, sigma: ArrayLike, *, two_sided: bool = False, method: str = "source"
 ) -> float | np.ndarray:
     """Bound on P(W - E W >= t) for a sub-Gaussian variable W.
 
     W is sub-Gaussian with parameter sigma if E exp(alpha (W - E W)) <= exp(alpha² sigma² / 2) for
     all alpha [Shah, definition 1]. Then the probability is at most exp(-t² / (2 sigma²)), and
-    P(|W - E W| >= t) at most twice that [Shah, proposition 2].
+    P(|W - E W| >= t) at most twice that [Shah, proposition 2]. The variance of W is at most sigma²,
+    so that ``method="sharp"`` can take the smaller one of this and of Cantelli's bound
+    1 / (1 + t²/sigma²), or of Chebyshev's sigma²/t² for both sides: they are smaller for t below
+    1.58 sigma, or 2.07 sigma. Chebyshev's is attained at t = sigma, by random signs.
 
     Parameters
     ----------
@@ -154,6 +161,7 @@ def sub_gaussian_tail(
     sigma : float or array-like
         Parameter of W, at least 0, in units of W. A normal variable has its standard deviation.
     %(two_sided)s
+    %(method)s
 
     %(bound_on_probability)s
 
@@ -167,9 +175,12 @@ def sub_gaussian_tail(
     >>> from sklearn_ensemble_theory.bounds import sub_gaussian_tail
     >>> sub_gaussian_tail([1.0, 2.0, 3.0], sigma=1.0).round(4)
     array([0.6065, 0.1353, 0.0111])
+    >>> sub_gaussian_tail([1.0, 2.0, 3.0], sigma=1.0, method="sharp").round(4)
+    array([0.5   , 0.1353, 0.0111])
     """
     t = checked_numbers("t", t, 0)
-    return as_result(_sub_gaussian(t, checked_numbers("sigma", sigma, 0), two_sided))
+    sigma = checked_numbers("sigma", sigma, 0)
+    return as_result(_sub_gaussian(t, sigma, two_sided, method))
 
 
 def bounded_sub_gaussian_parameter(low: ArrayLike, high: ArrayLike) -> float | np.ndarray:
@@ -243,12 +254,17 @@ def sub_gaussian_sum_parameter(sigmas: ArrayLike, weights: ArrayLike = 1.0) -> f
 
 
 @in_floats
-def sub_gaussian_maximum_bound(n_variables: ArrayLike, sigma: ArrayLike) -> float | np.ndarray:
+def sub_gaussian_maximum_bound(
+    n_variables: ArrayLike, sigma: ArrayLike, *, method: str = "source"
+) -> float | np.ndarray:
     """Bound on the expected maximum of d sub-Gaussian variables of mean 0.
 
     It is sigma sqrt(2 log d) [Shah, proposition 5]. The variables need not be independent. For
     independent normal variables the ratio of the expected maximum and the bound tends to 1 as d
-    grows.
+    grows. ``method="sharp"`` takes the smaller one of that and of sigma sqrt(d - 1), which is
+    smaller for d = 2 and d = 3. The largest of d numbers is above their mean by at most sqrt(d - 1)
+    of their standard deviations [Samuelson, 1968], and the expected mean of their squares is at
+    most sigma². A random sign and its negative attain it for d = 2.
 
     Parameters
     ----------
@@ -256,6 +272,7 @@ def sub_gaussian_maximum_bound(n_variables: ArrayLike, sigma: ArrayLike) -> floa
         Number d of variables, at least 1. It broadcasts against `sigma`.
     sigma : float or array-like
         A parameter of all variables, at least 0.
+    %(method)s
 
     Returns
     -------
@@ -264,15 +281,27 @@ def sub_gaussian_maximum_bound(n_variables: ArrayLike, sigma: ArrayLike) -> floa
 
     %(raises)s
 
+    References
+    ----------
+    P. A. Samuelson (1968). "How deviant can you be?" *Journal of the American Statistical
+    Association* 63.
+
     Examples
     --------
     >>> from sklearn_ensemble_theory.bounds import sub_gaussian_maximum_bound
     >>> round(sub_gaussian_maximum_bound(1_000, sigma=1.0), 3)
     3.717
+    >>> sub_gaussian_maximum_bound([2, 3], sigma=1.0).round(3)
+    array([1.177, 1.482])
+    >>> sub_gaussian_maximum_bound([2, 3], sigma=1.0, method="sharp").round(3)
+    array([1.   , 1.414])
     """
     d = checked_numbers("n_variables", n_variables, 1)
     sigma = checked_numbers("sigma", sigma, 0)
-    return as_result(sigma * np.sqrt(2 * np.log(d)))
+    factor = np.sqrt(2 * np.log(d))
+    if is_sharp(method):
+        factor = np.minimum(factor, np.sqrt(d - 1))
+    return as_result(sigma * factor)
 
 
 @in_floats
@@ -283,12 +312,23 @@ def hoeffding_tail(
     high: ArrayLike = 1.0,
     *,
     two_sided: bool = False,
+    method: str = "source",
 ) -> float | np.ndarray:
     """Bound on the probability that a mean of bounded variables exceeds its expectation by t.
 
     For n independent variables with values in [low, high] the probability that their mean is at
     least t above its expectation is at most exp(-2 n t² / (high - low)²) [Shah, eq. (2.4)], which
     is Hoeffding's inequality. All parameters broadcast against each other.
+
+    ``method="sharp"`` is for the same variables, with r = t / (high - low), the smaller one of
+
+        exp(-n min_p kl(p + r || p))    and    1 / (1 + 4 n r²).
+
+    The first is what Hoeffding has before he simplifies it, for the worst expectation p
+    [Hoeffding, 1963, theorem 1], with kl as in `kl_inverse`: it is about exp(-n (2 r² + 4 r⁴/9)),
+    and much smaller for large r. The second is Cantelli's inequality with the largest variance of
+    the mean, and smaller for 4 n r² < 2.5. For both sides the first is doubled, and the second is
+    1 / (4 n r²), Chebyshev's.
 
     Parameters
     ----------
@@ -298,6 +338,7 @@ def hoeffding_tail(
         Number n of variables, at least 1.
     %(interval)s
     %(two_sided)s
+    %(method)s
 
     %(bound_on_probability)s
 
@@ -307,16 +348,25 @@ def hoeffding_tail(
     hoeffding_n_samples : The n for which it is.
     mcdiarmid_tail : For variables in different intervals, with (high_i - low_i) / n.
 
+    References
+    ----------
+    W. Hoeffding (1963). "Probability inequalities for sums of bounded random variables". *Journal
+    of the American Statistical Association* 58.
+
     Examples
     --------
     >>> from sklearn_ensemble_theory.bounds import hoeffding_tail
     >>> round(hoeffding_tail(0.05, 1_000), 4)
     0.0067
+    >>> hoeffding_tail([0.1, 0.5], 10).round(3)
+    array([0.819, 0.007])
+    >>> hoeffding_tail([0.1, 0.5], 10, method="sharp").round(3)
+    array([0.714, 0.005])
     """
     t = checked_numbers("t", t, 0)
     n = checked_numbers("n_samples", n_samples, 1)
     sigma = np.asarray(bounded_sub_gaussian_parameter(low, high))
-    return as_result(_sub_gaussian(t, sigma / np.sqrt(n), two_sided))
+    return as_result(_sub_gaussian(t, sigma / np.sqrt(n), two_sided, method, n))
 
 
 @in_floats
@@ -327,11 +377,13 @@ def hoeffding_deviation(
     high: ArrayLike = 1.0,
     *,
     two_sided: bool = False,
+    method: str = "source",
 ) -> float | np.ndarray:
     """Deviation of a mean of bounded variables that has probability at most delta.
 
     It is (high - low) sqrt(log(1/delta) / (2n)), with 2/delta for deviations to both sides: the t
-    for which `hoeffding_tail` is delta [Shah, eq. (2.4)]. All parameters broadcast.
+    for which `hoeffding_tail` is delta [Shah, eq. (2.4)]. All parameters broadcast. With
+    ``method="sharp"`` it is the t for which the tail with this method is delta.
 
     Parameters
     ----------
@@ -340,6 +392,7 @@ def hoeffding_deviation(
     %(deltas)s
     %(interval)s
     %(two_sided)s
+    %(method)s
 
     Returns
     -------
@@ -357,10 +410,14 @@ def hoeffding_deviation(
     >>> from sklearn_ensemble_theory.bounds import hoeffding_deviation
     >>> round(hoeffding_deviation(1_000, two_sided=True), 4)
     0.0429
+    >>> hoeffding_deviation(10, [0.05, 0.5]).round(3)
+    array([0.387, 0.186])
+    >>> hoeffding_deviation(10, [0.05, 0.5], method="sharp").round(3)
+    array([0.38 , 0.158])
     """
     n = checked_numbers("n_samples", n_samples, 1)
     sigma = np.asarray(bounded_sub_gaussian_parameter(low, high))
-    return as_result(sigma * np.sqrt(_twice_log_inverse(delta, two_sided) / n))
+    return as_result(sigma * (_standard_deviations(delta, two_sided, method, n) / np.sqrt(n)))
 
 
 @in_floats
@@ -371,11 +428,13 @@ def hoeffding_n_samples(
     high: ArrayLike = 1.0,
     *,
     two_sided: bool = False,
+    method: str = "source",
 ) -> float | np.ndarray:
     """Number of bounded variables whose mean deviates by t with probability at most delta.
 
     It is the smallest whole n with (high - low)² log(1/delta) / (2 t²) <= n, with 2/delta for
-    deviations to both sides [Shah, eq. (2.4)]. All parameters broadcast.
+    deviations to both sides [Shah, eq. (2.4)]. All parameters broadcast. With ``method="sharp"`` it
+    is the smallest n for which `hoeffding_tail` with this method is at most delta.
 
     Parameters
     ----------
@@ -384,6 +443,7 @@ def hoeffding_n_samples(
     %(deltas)s
     %(interval)s
     %(two_sided)s
+    %(method)s
 
     Returns
     -------
@@ -403,16 +463,23 @@ def hoeffding_n_samples(
     >>> from sklearn_ensemble_theory.bounds import hoeffding_n_samples
     >>> hoeffding_n_samples(0.02, two_sided=True)
     4612.0
+    >>> hoeffding_n_samples(0.1, 0.5), hoeffding_n_samples(0.1, 0.5, method="sharp")
+    (35.0, 25.0)
     """
     t = checked_numbers("t", t, 0, open_low=True)
     sigma = np.asarray(bounded_sub_gaussian_parameter(low, high))
     n = (sigma / t) ** 2 * _twice_log_inverse(delta, two_sided)
+    if is_sharp(method):
+        share = t / sigma / 2
+        exact = n / _exponent_ratio(share)
+        moment = (sigma / t) ** 2 * (1 / np.asarray(delta) - (not two_sided))
+        n = np.minimum(exact, moment)
     return as_result(np.maximum(np.ceil(n), 1.0))
 
 
 @in_floats
 def mcdiarmid_tail(
-    t: ArrayLike, differences: ArrayLike, *, two_sided: bool = False
+    t: ArrayLike, differences: ArrayLike, *, two_sided: bool = False, method: str = "source"
 ) -> float | np.ndarray:
     """Bound on the deviation of a function of independent variables with bounded differences.
 
@@ -424,6 +491,13 @@ def mcdiarmid_tail(
     between risk and empirical risk has L_i = M / n for losses in [0, M] [Shah, §2.3]. The cost is
     O(n).
 
+    ``method="sharp"`` is `hoeffding_tail` with this method for the n numbers L_i that are not 0 and
+    r = t / (n l), with l their root mean square. A variable of mean 0 in an interval of length L
+    has ln E exp(h W) <= psi(h L), psi(u) = ln((e^u - 1)/u) - 1 + u/(e^u - 1), which two values
+    attain. The Legendre transform of psi at r is the least kl(p + r || p). psi'(u)/u decreases, as
+    a quotient of power series with decreasing quotients of their coefficients; so psi is a concave
+    function of u², and the sum of the psi(h L_i) is at most n psi(h l).
+
     Parameters
     ----------
     t : float or array-like
@@ -431,6 +505,7 @@ def mcdiarmid_tail(
         `differences`.
     %(differences)s
     %(two_sided)s
+    %(method)s
 
     %(bound_on_probability)s
 
@@ -447,18 +522,24 @@ def mcdiarmid_tail(
     >>> from sklearn_ensemble_theory.bounds import mcdiarmid_tail
     >>> round(mcdiarmid_tail(10, np.ones(50)), 4)
     0.0183
+    >>> round(mcdiarmid_tail(10, np.ones(50), method="sharp"), 4)
+    0.0177
     """
-    return _tail_of_ranges("differences", t, differences, two_sided)
+    return _tail_of_ranges("differences", t, differences, two_sided, method)
 
 
 @in_floats
 def mcdiarmid_deviation(
-    differences: ArrayLike, delta: ArrayLike = 0.05, *, two_sided: bool = False
+    differences: ArrayLike,
+    delta: ArrayLike = 0.05,
+    *,
+    two_sided: bool = False,
+    method: str = "source",
 ) -> float | np.ndarray:
     """Deviation that a function with bounded differences has with probability at most delta.
 
     It is sqrt(sum_i L_i² log(1/delta) / 2), with 2/delta for deviations to both sides: the t for
-    which `mcdiarmid_tail` is delta [Shah, theorem 7].
+    which `mcdiarmid_tail` is delta [Shah, theorem 7], also with ``method="sharp"``.
 
     Parameters
     ----------
@@ -467,6 +548,7 @@ def mcdiarmid_deviation(
         Probability, above 0 and at most 1. It broadcasts against the sums over the last axis of
         `differences`.
     %(two_sided)s
+    %(method)s
 
     Returns
     -------
@@ -481,20 +563,24 @@ def mcdiarmid_deviation(
     >>> from sklearn_ensemble_theory.bounds import mcdiarmid_deviation
     >>> round(mcdiarmid_deviation(np.ones(50)), 2)
     8.65
+    >>> round(mcdiarmid_deviation(np.ones(50), method="sharp"), 2)
+    8.63
     """
     sigma = _half_norm("differences", differences)
-    return as_result(sigma * np.sqrt(_twice_log_inverse(delta, two_sided)))
+    n = np.count_nonzero(differences, axis=-1)
+    return as_result(sigma * _standard_deviations(delta, two_sided, method, n))
 
 
 @in_floats
 def azuma_hoeffding_tail(
-    t: ArrayLike, ranges: ArrayLike, *, two_sided: bool = False
+    t: ArrayLike, ranges: ArrayLike, *, two_sided: bool = False, method: str = "source"
 ) -> float | np.ndarray:
     """Bound on the tail of a sum of bounded martingale differences.
 
     D_1, ..., D_n have conditional expectation 0 given the past, and given the past D_i is in an
     interval of length at most L_i, whose ends may depend on the past. Then the probability that
     their sum is at least t is at most exp(-2 t² / sum_i L_i²) [Shah, theorem 9].
+    ``method="sharp"`` is that of `mcdiarmid_tail`, whose proof is for martingale differences.
 
     Parameters
     ----------
@@ -505,6 +591,7 @@ def azuma_hoeffding_tail(
         The lengths L_i, at least 0. If all that is known is |D_i| <= c_i, they are
         2 c_i.
     %(two_sided)s
+    %(method)s
 
     %(bound_on_probability)s
 
@@ -514,22 +601,81 @@ def azuma_hoeffding_tail(
     >>> from sklearn_ensemble_theory.bounds import azuma_hoeffding_tail
     >>> round(azuma_hoeffding_tail(20, np.full(100, 2.0)), 4)
     0.1353
+    >>> round(azuma_hoeffding_tail(20, np.full(100, 2.0), method="sharp"), 4)
+    0.1347
     """
-    return _tail_of_ranges("ranges", t, ranges, two_sided)
+    return _tail_of_ranges("ranges", t, ranges, two_sided, method)
 
 
-def _sub_gaussian(t: np.ndarray, sigma: np.ndarray, two_sided: bool) -> np.ndarray:
-    """min(1, exp(-z²/2)), or min(1, 2 exp(-z²/2)), for z = t/sigma; a constant has sigma = 0."""
+def _sub_gaussian(
+    t: np.ndarray, sigma: np.ndarray, two_sided: bool, method: str, n: ArrayLike = np.inf
+) -> np.ndarray:
+    """min(1, exp(-z²/2)) for z = t/sigma, doubled for two sides; a constant has sigma = 0.
+
+    Or the sharp form, for a mean of n variables.
+    """
+    sides = 1 + bool(two_sided)
     z = np.where(t > 0, t / sigma, 0.0)
     # Beyond z = 100 it is 0 as a float, and the square does not overflow.
-    return np.minimum(1.0, (1 + bool(two_sided)) * np.exp(-(np.minimum(z, 100.0) ** 2) / 2))
+    z = np.minimum(z, 100.0)
+    exponent = z**2 / 2
+    if not is_sharp(method):
+        return np.minimum(1.0, sides * np.exp(-exponent))
+    ratio = _exponent_ratio(np.where(z > 0, z / 2 / np.sqrt(n), 0.0))
+    moment = 1 / (z**2 + (sides == 1))
+    return np.minimum(np.minimum(1.0, moment), sides * np.exp(-exponent * ratio))
+
+
+def _exponent_ratio(r: np.ndarray) -> np.ndarray:
+    """The least kl(p + r || p) over p, divided by 2 r²; inf from r = 1 on."""
+    u = _root(lambda u: _worst(u)[0], r)
+    ratio = np.where(r > SMALL, _worst(u)[1] / (2 * r**2), 1 + 2 * r**2 / 9)
+    return np.where(r >= 1, np.inf, ratio)
+
+
+def _worst(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """r, and the least kl(p + r || p) over p: the slope and the Legendre transform there of psi.
+
+    psi(u) = ln((e^u - 1)/u) - 1 + u/(e^u - 1), the largest ln E exp(u (W - E W)) for W in [0, 1].
+    """
+    e, rest = np.exp(-u), -np.expm1(-u)
+    share = u * e / rest
+    return (1 + e - share) / rest - 1 / u, share - u * share / rest - np.log(rest / u)
+
+
+def _root(function: Callable[[np.ndarray], np.ndarray], value: np.ndarray) -> np.ndarray:
+    """The largest u up to rounding for which an increasing function is below a value."""
+    low, high = np.full(value.shape, 1e-2), np.full(value.shape, np.exp(700.0))
+    for _ in range(HALVINGS):
+        u = np.sqrt(low) * np.sqrt(high)
+        is_below = function(u) < value
+        low, high = np.where(is_below, u, low), np.where(is_below, high, u)
+    return low
+
+
+def _standard_deviations(
+    delta: ArrayLike, two_sided: bool, method: str, n: ArrayLike
+) -> np.ndarray:
+    """The z at which `_sub_gaussian` is delta."""
+    largest = np.sqrt(_twice_log_inverse(delta, two_sided))
+    if not is_sharp(method):
+        return largest
+    # z = 2 r sqrt(n) for the r with n kl(p + r || p) = largest² / 2.
+    level = np.asarray(largest**2 / 2 / n)
+    small = np.sqrt(level / 2) * (1 - level / 18)
+    exact = _worst(_root(lambda u: _worst(u)[1], level))[0]
+    r = np.where(level > 2 * SMALL**2, exact, small)
+    moment = np.sqrt(1 / np.asarray(delta, dtype=np.float64) - (not two_sided))
+    return np.asarray(np.minimum(2 * r * np.sqrt(n), moment))
 
 
 def _tail_of_ranges(
-    name: str, t: ArrayLike, ranges: ArrayLike, two_sided: bool
+    name: str, t: ArrayLike, ranges: ArrayLike, two_sided: bool, method: str
 ) -> float | np.ndarray:
     deviations = checked_numbers("t", t, 0)
-    return as_result(_sub_gaussian(deviations, _half_norm(name, ranges), two_sided))
+    sigma = _half_norm(name, ranges)
+    n = np.count_nonzero(ranges, axis=-1)
+    return as_result(_sub_gaussian(deviations, sigma, two_sided, method, n))
 
 
 def _half_norm(name: str, ranges: ArrayLike) -> np.ndarray:

@@ -12,12 +12,29 @@ from scipy.special import betaln, logsumexp
 
 from sklearn_ensemble_theory._typing import ArrayLike
 
-from ._arguments import as_result, check_integer, check_number, checked_numbers, in_floats
+from ._arguments import (
+    as_result,
+    check_integer,
+    check_number,
+    checked_numbers,
+    in_floats,
+    is_sharp,
+)
+from ._concentration import hoeffding_deviation
+from ._rademacher import finite_behaviours_rademacher_bound, rademacher_excess_risk_bound
+
+# Of a sum of binomial coefficients.
+MOST_TERMS = 10**6
 
 
 @in_floats
 def finite_class_bound(
-    n_samples: float, log_n_hypotheses: float, delta: float = 0.05, *, loss_bound: float = 1.0
+    n_samples: float,
+    log_n_hypotheses: float,
+    delta: float = 0.05,
+    *,
+    loss_bound: float = 1.0,
+    method: str = "source",
 ) -> float:
     """Bound on the excess risk of empirical risk minimisation over a finite class.
 
@@ -29,7 +46,14 @@ def finite_class_bound(
     for losses in [0, M], by Hoeffding's inequality and a union bound. From [Shah, theorem 6]. The
     class H must not depend on the rows. The constant cannot be improved: for two constant
     classifiers and small delta, the probability that the worse one is chosen is almost as large as
-    the bound allows.
+    the bound allows. ``method="sharp"`` is
+
+        M sqrt(1 - (delta / (|H| - 1))^(2/n)),
+
+    which is never above M. The difference of the losses of a function of excess M x and of the best
+    one is in [-M, M] with the mean M x; that its mean over the rows is not positive has at most the
+    probability exp(-n kl(1/2 || (1 + x)/2)) = (1 - x²)^(n/2) [Hoeffding, 1963, theorem 1], for each
+    of the |H| - 1 others.
 
     Parameters
     ----------
@@ -41,6 +65,7 @@ def finite_class_bound(
     %(delta)s
     loss_bound : float, default=1.0
         Bound M on the loss; 1 for the misclassification loss.
+    %(method)s
 
     Returns
     -------
@@ -48,6 +73,11 @@ def finite_class_bound(
         The bound, in units of the loss; at most M, where it says nothing.
 
     %(raises)s
+
+    References
+    ----------
+    W. Hoeffding (1963). "Probability inequalities for sums of bounded random variables". *Journal
+    of the American Statistical Association* 58.
 
     Examples
     --------
@@ -57,13 +87,22 @@ def finite_class_bound(
     >>> from sklearn_ensemble_theory.bounds import finite_class_bound
     >>> round(finite_class_bound(10_000, 100 * np.log(2)), 4)
     0.1203
+    >>> [round(finite_class_bound(30, np.log(100), method=m), 4) for m in ("source", "sharp")]
+    [0.7118, 0.6302]
     """
     check_number("n_samples", n_samples, 0, open_low=True)
     check_number("log_n_hypotheses", log_n_hypotheses, 0)
     check_number("delta", delta, 0, 1, open_low=True)
     check_number("loss_bound", loss_bound, 0)
-    deviation = math.sqrt(2 * (log_n_hypotheses + math.log(1 / delta)) / n_samples)
-    return loss_bound * min(1.0, deviation)
+    if not is_sharp(method):
+        deviation = math.sqrt(2 * (log_n_hypotheses + math.log(1 / delta)) / n_samples)
+        return loss_bound * min(1.0, deviation)
+    if log_n_hypotheses == 0:
+        return 0.0
+    # log(|H| - 1)
+    log_others = log_n_hypotheses + math.log(-math.expm1(-log_n_hypotheses))
+    exponent = min(0.0, 2 * (math.log(delta) - log_others) / n_samples)
+    return loss_bound * math.sqrt(-math.expm1(exponent))
 
 
 @in_floats
@@ -74,6 +113,7 @@ def histogram_class_bound(
     delta: float = 0.05,
     *,
     n_classes: int = 2,
+    method: str = "source",
 ) -> float:
     """Bound on the excess error of the histogram classifier.
 
@@ -83,7 +123,8 @@ def histogram_class_bound(
 
         sqrt(2 (m^p log K + log(1/delta)) / n)
 
-    by [Shah, theorem 6], whose example has p = 2 and K = 2 [Shah, §2.2].
+    by [Shah, theorem 6], whose example has p = 2 and K = 2 [Shah, §2.2]. ``method="sharp"`` is that
+    of `finite_class_bound`.
 
     Parameters
     ----------
@@ -96,6 +137,7 @@ def histogram_class_bound(
     %(delta)s
     n_classes : int, default=2
         Number K of classes, at least 2.
+    %(method)s
 
     Returns
     -------
@@ -113,17 +155,26 @@ def histogram_class_bound(
     >>> from sklearn_ensemble_theory.bounds import histogram_class_bound
     >>> round(histogram_class_bound(10_000, 10), 4)
     0.1203
+    >>> [round(histogram_class_bound(200, 10, method=m), 3) for m in ("source", "sharp")]
+    [0.85, 0.717]
     """
     check_integer("n_intervals", n_intervals, 1)
     check_integer("n_features", n_features, 1)
     check_integer("n_classes", n_classes, 2)
     n_cells = float(n_intervals) ** n_features
-    return min(1.0, finite_class_bound(n_samples, n_cells * math.log(n_classes), delta))
+    return min(
+        1.0, finite_class_bound(n_samples, n_cells * math.log(n_classes), delta, method=method)
+    )
 
 
 @in_floats
 def cross_validation_oracle_bound(
-    n_candidates: int, fold_sizes: ArrayLike, delta: float = 0.05, loss_bound: float = 1.0
+    n_candidates: int,
+    fold_sizes: ArrayLike,
+    delta: float = 0.05,
+    loss_bound: float = 1.0,
+    *,
+    method: str = "source",
 ) -> float:
     """Bound on the excess risk of the candidate that cross-validation chooses.
 
@@ -134,7 +185,9 @@ def cross_validation_oracle_bound(
         R_chosen <= min_j R_j + sum_k (n_k/n) M sqrt(2 ln(c/delta) / n_k),
 
     where c is the number m of candidates for one split and 2 m v for several. For one split this is
-    the bound for finite classes of functions of [Shah, theorem 6].
+    the bound for finite classes of functions of [Shah, theorem 6]. ``method="sharp"`` is that of
+    `finite_class_bound` for one split, and has twice the `hoeffding_deviation` with this method at
+    delta/c in each of several.
 
     Parameters
     ----------
@@ -146,6 +199,7 @@ def cross_validation_oracle_bound(
     %(delta)s
     loss_bound : float, default=1.0
         M: the loss of every candidate is in [0, M].
+    %(method)s
 
     Returns
     -------
@@ -173,6 +227,8 @@ def cross_validation_oracle_bound(
     0.073
     >>> round(cross_validation_oracle_bound(10, [2_000] * 5), 3)
     0.087
+    >>> [round(cross_validation_oracle_bound(10, 20, method=m), 3) for m in ("source", "sharp")]
+    [0.728, 0.636]
     """
     check_integer("n_candidates", n_candidates, 1)
     check_number("delta", delta, 0, 1, open_low=True)
@@ -183,6 +239,15 @@ def cross_validation_oracle_bound(
     if n_candidates == 1:
         return 0.0
     n_events = n_candidates if len(sizes) == 1 else 2 * n_candidates * len(sizes)
+    if is_sharp(method):
+        if len(sizes) == 1:
+            log_number = math.log(n_candidates)
+            return finite_class_bound(
+                float(sizes[0]), log_number, delta, loss_bound=loss_bound, method=method
+            )
+        share = max(delta / n_events, 5e-324)  # the least float above 0
+        exact = np.asarray(hoeffding_deviation(sizes, share, method=method))
+        return float(np.average(2 * loss_bound * exact, weights=sizes))
     log_events = math.log(n_events) - math.log(delta)
     deviation = float(np.average(np.sqrt(2 * log_events / sizes), weights=sizes))
     return loss_bound * min(1.0, deviation)
@@ -262,14 +327,19 @@ def _as_float(number: int) -> float:
 
 
 @in_floats
-def vc_rademacher_bound(n_samples: ArrayLike, vc_dimension: ArrayLike) -> float | np.ndarray:
+def vc_rademacher_bound(
+    n_samples: ArrayLike, vc_dimension: ArrayLike, *, method: str = "source"
+) -> float | np.ndarray:
     """Bound on the Rademacher complexity by the VC dimension.
 
     For classifiers with values -1 and 1, and for their misclassification losses, it is
     sqrt(2 d log(n + 1) / n), by [Shah, lemma 12] and [Shah, lemma 13]. Parameters broadcast.
+    ``method="sharp"`` is `finite_behaviours_rademacher_bound` with this method for the sum of
+    `sauer_shelah_bound`. The misclassification losses have half of it.
 
     %(of_points)s
     %(vc_dimension)s
+    %(method)s
 
     Returns
     -------
@@ -287,15 +357,31 @@ def vc_rademacher_bound(n_samples: ArrayLike, vc_dimension: ArrayLike) -> float 
     >>> from sklearn_ensemble_theory.bounds import vc_rademacher_bound
     >>> round(vc_rademacher_bound(10_000, 3), 4)
     0.0743
+    >>> round(vc_rademacher_bound(10_000, 3, method="sharp"), 4)
+    0.0719
     """
     n = checked_numbers("n_samples", n_samples, 1)
     d = checked_numbers("vc_dimension", vc_dimension, 0)
+    if is_sharp(method):
+        return finite_behaviours_rademacher_bound(n, _log_growth(n, d), method=method)
     return as_result(np.minimum(1.0, np.sqrt(2 * d * np.log1p(n) / n)))
+
+
+@np.vectorize
+def _log_growth(n: float, d: float) -> float:
+    """The logarithm of the sum of `sauer_shelah_bound`, or a bound on it for a large d."""
+    if d > MOST_TERMS and d < n:  # the sum is at most (e n / d)^d
+        return min(n * math.log(2), d * (1 + math.log(n / d)))
+    return _log_binomial_sum(math.ceil(n), math.ceil(d))
 
 
 @in_floats
 def vc_excess_risk_bound(
-    n_samples: ArrayLike, vc_dimension: ArrayLike, delta: ArrayLike = 0.05
+    n_samples: ArrayLike,
+    vc_dimension: ArrayLike,
+    delta: ArrayLike = 0.05,
+    *,
+    method: str = "source",
 ) -> float | np.ndarray:
     """Bound on the excess error of empirical risk minimisation over a class of VC dimension d.
 
@@ -307,9 +393,13 @@ def vc_excess_risk_bound(
     by [Shah, theorem 11] with `vc_rademacher_bound`. It is an explicit form of the rate
     O(sqrt(d log(n) / n)) of [Ghoshdastidar]. Parameters broadcast.
 
+    ``method="sharp"`` is `rademacher_excess_risk_bound` with half of `vc_rademacher_bound`, both
+    with this method: the losses, 0 and 1, have half the complexity of the classifiers.
+
     %(of_points)s
     %(vc_dimension)s
     %(deltas)s
+    %(method)s
 
     Returns
     -------
@@ -327,15 +417,24 @@ def vc_excess_risk_bound(
     >>> from sklearn_ensemble_theory.bounds import vc_excess_risk_bound
     >>> round(vc_excess_risk_bound(10_000, 3), 4)
     0.1758
+    >>> round(vc_excess_risk_bound(10_000, 3, method="sharp"), 4)
+    0.0963
     """
     n = checked_numbers("n_samples", n_samples, 1)
     delta = checked_numbers("delta", delta, 0, 1, open_low=True)
-    complexity = vc_rademacher_bound(n, vc_dimension)
+    complexity = vc_rademacher_bound(n, vc_dimension, method=method)
+    if is_sharp(method):
+        half = np.asarray(complexity) / 2
+        return as_result(
+            np.minimum(1.0, rademacher_excess_risk_bound(half, n, delta, method=method))
+        )
     deviation = np.sqrt(2 * (np.log(2) - np.log(delta)) / n)
     return as_result(np.minimum(1.0, 2 * np.asarray(complexity) + deviation))
 
 
-def pac_n_samples_upper_bound(vc_dimension: int, eps: float, delta: float = 0.05) -> int:
+def pac_n_samples_upper_bound(
+    vc_dimension: int, eps: float, delta: float = 0.05, *, method: str = "source"
+) -> int:
     """Number of rows with which any classifier without training errors is accurate.
 
     If a classifier of a class of VC dimension d makes no error, then with
@@ -346,7 +445,8 @@ def pac_n_samples_upper_bound(vc_dimension: int, eps: float, delta: float = 0.05
     have an error of at most eps [Blumer et al., 1989]. It is the upper bound C_2 (d log(1/eps) +
     log(1/delta)) / eps of [Ghoshdastidar] on the sample size of empirical risk minimisation, with
     explicit constants. Logarithms have base 2. The proof bounds the probability by 2 Phi_d(2n)
-    2^(-eps n / 2), where Phi_d is `sauer_shelah_bound`.
+    2^(-eps n / 2), where Phi_d is `sauer_shelah_bound`; ``method="sharp"`` is the smallest n for
+    which that is at most delta.
 
     Parameters
     ----------
@@ -355,6 +455,7 @@ def pac_n_samples_upper_bound(vc_dimension: int, eps: float, delta: float = 0.05
     eps : float
         Error, above 0 and at most 1.
     %(delta)s
+    %(method)s
 
     %(rows_rounded_up)s
 
@@ -373,11 +474,26 @@ def pac_n_samples_upper_bound(vc_dimension: int, eps: float, delta: float = 0.05
     >>> from sklearn_ensemble_theory.bounds import pac_n_samples_upper_bound
     >>> pac_n_samples_upper_bound(2, eps=0.1)
     1124
+    >>> pac_n_samples_upper_bound(2, eps=0.1, method="sharp")
+    484
     """
     _check_pac(vc_dimension, 1, eps, 1.0, delta, 1.0)
     by_delta = 4 / eps * (1 - math.log2(delta))
     by_dimension = 8 * vc_dimension / eps * math.log2(13 / eps)
-    return _rounded_up(max(by_delta, by_dimension))
+    most = _rounded_up(max(by_delta, by_dimension))
+    if not is_sharp(method):
+        return most
+
+    def is_enough(n: int) -> bool:
+        log_probability = math.log(2) + _log_binomial_sum(2 * n, vc_dimension)
+        return log_probability - eps * n / 2 * math.log(2) <= math.log(delta)
+
+    # The logarithm is concave in n: it is above that of delta, and then below.
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
 
 
 def pac_n_samples_lower_bound(vc_dimension: int, eps: float, delta: float = 0.01) -> int:

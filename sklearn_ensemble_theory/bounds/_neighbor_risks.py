@@ -19,6 +19,7 @@ from ._arguments import (
     check_number,
     checked_numbers,
     in_floats,
+    is_sharp,
 )
 
 
@@ -200,13 +201,15 @@ def bagged_neighbors_risk_bound(
     lipschitz: float = 1.0,
     diameter: float = 1.0,
     noise_variance: float = 1.0,
+    method: str = "source",
 ) -> float:
     """Bound on the excess risk of the bagged nearest neighbour without replacement.
 
     4 B^2 diam^2 s^(-2/d) + sigma^2 (s/n) / (1 + 1/n - s/n)^2: the squared distance to the nearest
     of s rows, and the variance bound of
     :func:`~sklearn_ensemble_theory.bounds.bagged_neighbors_variance_bound`. From [Bach, §10.1.2],
-    with the factor sigma^2 that is missing from the printed variance term.
+    with the factor sigma^2 that is missing from the printed variance term. ``method="sharp"`` has
+    the exact `bagged_neighbors_variance`, about half of its bound for s much smaller than n.
 
     %(of_n_samples)s
     max_samples : int
@@ -215,6 +218,7 @@ def bagged_neighbors_risk_bound(
     %(lipschitz_of_f)s
     %(diameter)s
     %(noise_bound)s
+    %(method)s
 
     %(bound_in_squares)s
 
@@ -227,11 +231,14 @@ def bagged_neighbors_risk_bound(
     >>> from sklearn_ensemble_theory.bounds import bagged_neighbors_risk_bound
     >>> round(bagged_neighbors_risk_bound(10_000, 100, 2), 4)
     0.0502
+    >>> round(bagged_neighbors_risk_bound(10_000, 100, 2, method="sharp"), 4)
+    0.0451
     """
     check_integer("n_features", n_features, 2)
     check_number("lipschitz", lipschitz, 0)
     check_number("diameter", diameter, 0)
-    variance = bagged_neighbors_variance_bound(n_samples, max_samples, noise_variance)
+    of_noise = bagged_neighbors_variance if is_sharp(method) else bagged_neighbors_variance_bound
+    variance = of_noise(n_samples, max_samples, noise_variance)
     return float(4 * (lipschitz * diameter) ** 2 * max_samples ** (-2 / n_features) + variance)
 
 
@@ -243,19 +250,22 @@ def bagged_neighbors_optimal_max_samples(
     lipschitz: float = 1.0,
     diameter: float = 1.0,
     noise_variance: float = 1.0,
+    method: str = "source",
 ) -> int:
     """Return the subsample size s that minimises the bound on the bagged nearest neighbour.
 
     The bound is :func:`~sklearn_ensemble_theory.bounds.bagged_neighbors_risk_bound`. The optimal s
     grows as n^(d/(d+2)), up to rounding, with a constant that depends on the problem: (8 B^2 diam^2
     / (d sigma^2))^(d/(d+2)) where s is small compared with n. The bound is that of [Bach, §10.1.2].
-    It is convex in s, so bisection on its differences finds the minimum in O(log n).
+    It is convex in s, so bisection on its differences finds the minimum in O(log n);
+    ``method="sharp"`` minimises the sharp form, in O(n log n).
 
     %(of_n_samples)s
     %(dimension)s
     %(lipschitz_of_f)s
     %(diameter)s
     %(noise_bound)s
+    %(method)s
 
     Returns
     -------
@@ -269,6 +279,8 @@ def bagged_neighbors_optimal_max_samples(
     >>> from sklearn_ensemble_theory.bounds import bagged_neighbors_optimal_max_samples
     >>> bagged_neighbors_optimal_max_samples(10_000, 2)
     192
+    >>> bagged_neighbors_optimal_max_samples(10_000, 2, method="sharp")
+    279
     """
 
     bound = partial(
@@ -278,6 +290,7 @@ def bagged_neighbors_optimal_max_samples(
         lipschitz=lipschitz,
         diameter=diameter,
         noise_variance=noise_variance,
+        method=method,
     )
     bound(1)  # checks the arguments
     # It falls and then increases.
@@ -636,19 +649,23 @@ def stone_conditions(
     return float(majorant.sum()), far, max(float(w.max()), 1 - total)
 
 
-def stone_lemma_constant(n_features: int) -> float:
+def stone_lemma_constant(n_features: int, *, method: str = "source") -> float:
     """Bound on the constant of Stone's lemma: (1 + 2 / sqrt(2 - sqrt(3)))^d - 1.
 
     A point is among the k nearest neighbours of at most k times this many of n other points, for
     the Euclidean distance in d dimensions and without ties. Therefore, for f >= 0 and independent
     points of one distribution, the sum of E[f] over the k nearest of n points is at most k times
     this constant times E[f(x)]. Stone's lemma is a step of [Ghoshdastidar, theorem En.2]; the
-    number is from Devroye, Györfi and Lugosi (1996), chapter 5. O(1).
+    number is from Devroye, Györfi and Lugosi (1996), chapter 5. O(1). ``method="sharp"`` counts the
+    cones of one and two dimensions: 2 half-lines, and 6 sectors of an angle of pi/3, each without
+    one of its two sides. Of two points in a cone, the farther one is nearer to the other than to
+    the tip.
 
     Parameters
     ----------
     n_features : int
         Dimension d of the points.
+    %(method)s
 
     Returns
     -------
@@ -668,7 +685,11 @@ def stone_lemma_constant(n_features: int) -> float:
     >>> from sklearn_ensemble_theory.bounds import stone_lemma_constant
     >>> round(stone_lemma_constant(2), 1)
     22.7
+    >>> stone_lemma_constant(2, method="sharp")
+    6.0
     """
     check_integer("n_features", n_features, 1)
+    if is_sharp(method) and n_features <= 2:
+        return 2.0 if n_features == 1 else 6.0
     logarithm = n_features * math.log1p(2 / math.sqrt(2 - math.sqrt(3)))
     return math.expm1(logarithm) if logarithm < 700 else math.inf

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
-from scipy.special import xlog1py
+from scipy.special import chdtr, chdtrc, xlog1py
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_consistent_length
@@ -29,6 +29,7 @@ from ._arguments import (
     checked_numbers,
     checked_rows,
     in_floats,
+    is_sharp,
     power_near_largest,
 )
 
@@ -146,6 +147,7 @@ def projection_risk_bound(
     noise_variance: float = 1.0,
     *,
     projection: str = "gaussian",
+    method: str = "source",
 ) -> float:
     """Bound on the excess risk of averaged least squares on random projections of the variables.
 
@@ -154,6 +156,9 @@ def projection_risk_bound(
 
         sigma^2 s/n + (2/n) `size` ||theta||^2 / (s + 1)   for independent standard Gaussian S,
         sigma^2 s/n + `size` ||theta||^2 / (n s)           for s variables drawn at random.
+
+    ``method="sharp"`` has 2 / (s + 2) in the place of 2 / (s + 1), and 1 / (sqrt(s) + 1)^2 in the
+    place of 1/s: the largest values of `projection_bias_bound` over all Phi and theta.
 
     Parameters
     ----------
@@ -168,6 +173,7 @@ def projection_risk_bound(
         ||theta||^2; for kernels, f'K^{-1}f with the means f of the targets.
     %(noise_variance)s
     %(projection)s
+    %(method)s
 
     %(bound_in_squares)s
 
@@ -184,7 +190,8 @@ def projection_risk_bound(
 
     "coordinate": [Bach, exercise 10.4], for draws with replacement; draws without replacement span
     at least as much. A direction of eigenvalue a `size` has a bias of at most
-    `size` a (1 - a) / (1 + (s-1) a) <= `size` / s, by `projection_moments`.
+    `size` a (1 - a) / (1 + (s-1) a) <= `size` / s, by `projection_moments`, which is largest at
+    a = 1 / (sqrt(s) + 1). For "gaussian" it is `size` a (1 + a) / (1 + (s+1) a), largest at a = 1.
 
     Examples
     --------
@@ -193,14 +200,21 @@ def projection_risk_bound(
     0.29
     >>> round(projection_risk_bound(100, 20, 100.0, 1.0, projection="coordinate"), 4)
     0.25
+    >>> sharp = projection_risk_bound(
+    ...     100, 20, 100.0, 1.0, projection="coordinate", method="sharp"
+    ... )
+    >>> round(sharp, 4)
+    0.2334
     """
     _check_risk(n_samples, n_components, squared_norm, noise_variance)
     check_number("size", size, 0)
     check_option("projection", projection, PROJECTIONS)
     noise = noise_variance * n_components / n_samples
     if projection == "gaussian":
-        return float(noise + 2 * size * squared_norm / (n_samples * (n_components + 1)))
-    return float(noise + size * squared_norm / (n_samples * n_components))
+        share = 2 / (n_components + 1 + is_sharp(method))
+    else:
+        share = _largest_bias(n_components, method)
+    return float(noise + size * squared_norm / n_samples * share)
 
 
 @in_floats
@@ -210,12 +224,16 @@ def random_features_bound(
     squared_radius: float,
     squared_norm: float,
     noise_variance: float = 1.0,
+    *,
+    method: str = "source",
 ) -> float:
     """Bound on the excess risk of averaged least squares on random features of a kernel.
 
     sigma^2 s/n + R^2 f'K^{-1}f / s, for s features phi(x, v) with independent v,
     E[phi(x, v) phi(x', v)] = k(x, x') and |phi| <= R. From [Bach, §10.2.2]; the factor printed
-    there, 2 R^2 / (n (s+1)), is too small by about n/2.
+    there, 2 R^2 / (n (s+1)), is too small by about n/2. ``method="sharp"`` has (sqrt(s) + 1)^2 in
+    the place of s. With `random_features_moment_bound`, a direction in which K has the share a of
+    its largest possible eigenvalue n R^2 has a bias of R^2 a (1 - a) / (1 + (s-1) a).
 
     %(of_n_samples)s
     %(n_random_features)s
@@ -225,6 +243,7 @@ def random_features_bound(
     squared_norm : float
         f'K^{-1}f, with the means f of the targets and the kernel matrix K at the rows.
     %(noise_variance)s
+    %(method)s
 
     %(bound_in_squares)s
 
@@ -233,11 +252,18 @@ def random_features_bound(
     >>> from sklearn_ensemble_theory.bounds import random_features_bound
     >>> round(random_features_bound(100, 20, squared_radius=2.0, squared_norm=1.0), 4)
     0.3
+    >>> round(random_features_bound(100, 20, 2.0, 1.0, method="sharp"), 4)
+    0.2668
     """
     _check_risk(n_samples, n_components, squared_norm, noise_variance)
     check_number("squared_radius", squared_radius, 0)
     noise = noise_variance * n_components / n_samples
-    return float(noise + squared_radius * squared_norm / n_components)
+    return float(noise + squared_radius * squared_norm * _largest_bias(n_components, method))
+
+
+def _largest_bias(n_components: int, method: str) -> float:
+    """1/s, or the largest a (1 - a) / (1 + (s - 1) a) over a."""
+    return 1 / ((math.sqrt(n_components) + 1) ** 2 if is_sharp(method) else n_components)
 
 
 def _check_risk(
@@ -480,7 +506,9 @@ def _checked_symmetric(name: str, value: ArrayLike) -> np.ndarray:
 
 
 @in_floats
-def johnson_lindenstrauss_dimension(n_samples: int, eps: float = 0.1, delta: float = 0.05) -> int:
+def johnson_lindenstrauss_dimension(
+    n_samples: int, eps: float = 0.1, delta: float = 0.05, *, method: str = "source"
+) -> int:
     """Dimension in which a Gaussian projection keeps all distances between n points.
 
     For a d x s matrix S of independent standard Gaussian variables and
@@ -490,7 +518,9 @@ def johnson_lindenstrauss_dimension(n_samples: int, eps: float = 0.1, delta: flo
     all squared distances between the points S'x / sqrt(s) are within the factors 1 - eps and 1 +
     eps of those between the points x, with probability at least 1 - delta. From [Bach, lemma 10.1].
     :func:`sklearn.random_projection.johnson_lindenstrauss_min_dim` has no `delta`: its 4 log(n) /
-    (eps^2/2 - eps^3/3) is the dimension for a probability of about 1/n.
+    (eps^2/2 - eps^3/3) is the dimension for a probability of about 1/n. ``method="sharp"`` is an s
+    for which the sharp form of `johnson_lindenstrauss_tail_bound` is at most delta, and for s - 1
+    is not.
 
     Parameters
     ----------
@@ -500,6 +530,7 @@ def johnson_lindenstrauss_dimension(n_samples: int, eps: float = 0.1, delta: flo
         Largest relative error of a squared distance, above 0 and below 1/2.
     delta : float, default=0.05
         Probability that a distance has a larger error, above 0 and below 1.
+    %(method)s
 
     Returns
     -------
@@ -518,6 +549,8 @@ def johnson_lindenstrauss_dimension(n_samples: int, eps: float = 0.1, delta: flo
     >>> from sklearn_ensemble_theory.bounds import johnson_lindenstrauss_dimension
     >>> johnson_lindenstrauss_dimension(1_000, eps=0.25, delta=0.05)
     1614
+    >>> [johnson_lindenstrauss_dimension(20, 0.4, delta=0.1, method=m) for m in ("source", "sharp")]
+    [312, 166]
     """
     check_integer("n_samples", n_samples, 1)
     check_number("eps", eps, 0, open_low=True)
@@ -526,18 +559,31 @@ def johnson_lindenstrauss_dimension(n_samples: int, eps: float = 0.1, delta: flo
         raise ValueError(f"eps must be below 1/2, got {eps!r}.")
     if not delta < 1:
         raise ValueError(f"delta must be below 1, got {delta!r}.")
-    return math.ceil(6 / eps**2 * (2 * math.log(n_samples) - math.log(delta)))
+    most = math.ceil(6 / eps**2 * (2 * math.log(n_samples) - math.log(delta)))
+    if not is_sharp(method) or n_samples == 1:
+        return most
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        bound = johnson_lindenstrauss_tail_bound(middle, eps, n_samples, method=method)
+        low, high = (low, middle) if bound <= delta else (middle, high)
+    return high
 
 
 def johnson_lindenstrauss_tail_bound(
-    n_components: ArrayLike, eps: ArrayLike, n_samples: ArrayLike = 2
+    n_components: ArrayLike,
+    eps: ArrayLike,
+    n_samples: ArrayLike = 2,
+    *,
+    method: str = "source",
 ) -> float | np.ndarray:
     """Bound on the probability that a Gaussian projection changes a distance by more than eps.
 
     n (n-1)/2 times ((1 - eps) e^eps)^(s/2) + ((1 + eps) e^(-eps))^(s/2), at most 1: a union bound
     over the pairs of n points, and for each of them the two tails of a chi-square variable with s
     degrees of freedom. The proof of [Bach, lemma 10.1]. For eps <= 1/2 it is at most n (n-1) exp(-s
-    eps^2 / 6).
+    eps^2 / 6). ``method="sharp"`` has the two tails themselves, so that for one pair it is the
+    probability.
 
     Parameters
     ----------
@@ -548,6 +594,7 @@ def johnson_lindenstrauss_tail_bound(
     n_samples : int or array-like of int, default=2
         Number n of points, at least 2. With 2 points it is one distance, or the squared norm of one
         vector.
+    %(method)s
 
     Returns
     -------
@@ -565,13 +612,20 @@ def johnson_lindenstrauss_tail_bound(
     >>> from sklearn_ensemble_theory.bounds import johnson_lindenstrauss_tail_bound
     >>> round(johnson_lindenstrauss_tail_bound(1614, 0.25, n_samples=1_000), 4)
     0.0002
+    >>> [round(johnson_lindenstrauss_tail_bound(166, 0.4, n_samples=20, method=m), 3)
+    ...  for m in ("source", "sharp")]
+    [0.994, 0.1]
     """
     s = checked_integers("n_components", n_components, 1)
     e = checked_numbers("eps", eps, 0, 1)
     n = checked_integers("n_samples", n_samples, 2)
-    # The two tails in logarithms: (1 - eps) e^eps to the power s/2 underflows.
-    lower, upper = s / 2 * (xlog1py(1, -e) + e), s / 2 * (np.log1p(e) - e)
-    log_bound = np.log(n / 2) + np.log(n - 1) + np.logaddexp(lower, upper)
+    if is_sharp(method):
+        with np.errstate(over="ignore", divide="ignore"):
+            log_pair = np.log(chdtr(s, s * (1 - e)) + chdtrc(s, s * (1 + e)))
+    else:  # in logarithms: (1 - eps) e^eps to the power s/2 underflows
+        lower, upper = s / 2 * (xlog1py(1, -e) + e), s / 2 * (np.log1p(e) - e)
+        log_pair = np.logaddexp(lower, upper)
+    log_bound = np.log(n / 2) + np.log(n - 1) + log_pair
     return as_result(np.exp(np.minimum(0.0, log_bound)))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.special import xlog1py
 
 from sklearn_ensemble_theory._typing import ArrayLike, RandomStateLike
 
@@ -22,13 +23,17 @@ from ._arguments import (
     checked_numbers,
     checked_rows,
     in_floats,
+    is_sharp,
     power_near_largest,
 )
+from ._concentration import hoeffding_deviation, sub_gaussian_maximum_bound
 
 # All 2^n vectors of signs are enumerated up to this number of points.
 MOST_ENUMERATED = 16
 # Numbers in the largest array of a chunk of sign vectors.
 CHUNK = 1 << 22
+# Of an interval, until it is as short as rounding errors.
+HALVINGS = 60
 
 
 def empirical_rademacher_complexity(
@@ -245,7 +250,11 @@ def _expected_supremum(
 
 @in_floats
 def finite_behaviours_rademacher_bound(
-    n_samples: ArrayLike, log_n_behaviours: ArrayLike, value_bound: ArrayLike = 1.0
+    n_samples: ArrayLike,
+    log_n_behaviours: ArrayLike,
+    value_bound: ArrayLike = 1.0,
+    *,
+    method: str = "source",
 ) -> float | np.ndarray:
     """Bound on the empirical Rademacher complexity by the number of behaviours.
 
@@ -253,11 +262,21 @@ def finite_behaviours_rademacher_bound(
     value [Shah, lemma 12]. All parameters broadcast. For misclassification losses, 0 and 1, the
     bound holds with B = 1/2: subtracting 1/2 from all of them does not change the complexity.
 
+    ``method="sharp"`` is B times the smaller one of sqrt((N - 1) / n) and of the x in [0, 1] with
+
+        ((1 + x) ln(1 + x) + (1 - x) ln(1 - x)) / 2 = ln(N) / n,
+
+    which is 1 from N = 2^n on. It has the moment generating function of signs, cosh^n, where the
+    source has a bound on it, and equals the complexity for two opposite points, n = 1, and for all
+    2^n behaviours. ln cosh is a concave function of the square, so that a root mean square of B is
+    enough here as well. The other number is from `sub_gaussian_maximum_bound`.
+
     %(of_points)s
     log_n_behaviours : float or array-like
         Natural logarithm of the number N, at least 0.
     value_bound : float or array-like, default=1.0
         Bound B on the absolute values, or on the root mean squares of all behaviours, at least 0.
+    %(method)s
 
     Returns
     -------
@@ -277,11 +296,19 @@ def finite_behaviours_rademacher_bound(
     >>> from sklearn_ensemble_theory.bounds import finite_behaviours_rademacher_bound
     >>> round(finite_behaviours_rademacher_bound(1_000, np.log(2_000)), 4)
     0.1233
+
+    A hundred behaviours of ten points:
+
+    >>> n, log_N = 10, np.log(100)
+    >>> round(finite_behaviours_rademacher_bound(n, log_N), 4)
+    0.9597
+    >>> round(finite_behaviours_rademacher_bound(n, log_N, method="sharp"), 4)
+    0.8759
     """
     n = checked_numbers("n_samples", n_samples, 1)
     log_n_behaviours = checked_numbers("log_n_behaviours", log_n_behaviours, 0)
     B = checked_numbers("value_bound", value_bound, 0)
-    return as_result(B * np.minimum(1.0, np.sqrt(2 * log_n_behaviours / n)))
+    return as_result(B * _of_finitely_many(log_n_behaviours, n, method))
 
 
 @in_floats
@@ -322,14 +349,20 @@ def rademacher_contraction_bound(complexity: ArrayLike, lipschitz: ArrayLike) ->
 
 @in_floats
 def rademacher_union_bound(
-    complexities: ArrayLike, n_samples: ArrayLike, value_bound: ArrayLike = 1.0
+    complexities: ArrayLike,
+    n_samples: ArrayLike,
+    value_bound: ArrayLike = 1.0,
+    *,
+    method: str = "source",
 ) -> float | np.ndarray:
     """Bound on the Rademacher complexity of a union of classes.
 
     For m classes of functions with values in [0, M], or in [-M, M], it is max_j R_n(F_j) + M sqrt(2
     log(m) / n) [Shah, §2.4], for empirical and for expected complexities. Each supremum changes by
     at most 2 M / n with one point and its sign, so that it is sub-Gaussian with parameter M /
-    sqrt(n), and `sub_gaussian_maximum_bound` bounds the largest deviation.
+    sqrt(n), and `sub_gaussian_maximum_bound` bounds the largest deviation; with ``method="sharp"``
+    by its smaller form, for m = 2 and m = 3. For values in [0, M], pass M/2: subtracting M/2 from
+    all functions does not change a complexity.
 
     Parameters
     ----------
@@ -340,6 +373,7 @@ def rademacher_union_bound(
         Number n of points, at least 1. It broadcasts against the maxima.
     value_bound : float or array-like, default=1.0
         Bound M on the absolute values of the functions, at least 0.
+    %(method)s
 
     Returns
     -------
@@ -353,6 +387,8 @@ def rademacher_union_bound(
     >>> from sklearn_ensemble_theory.bounds import rademacher_union_bound
     >>> round(rademacher_union_bound([0.05, 0.07], 10_000), 4)
     0.0818
+    >>> round(rademacher_union_bound([0.05, 0.07], 10_000, method="sharp"), 4)
+    0.08
     """
     complexities = checked_numbers("complexities", complexities, 0)
     if not complexities.ndim or not complexities.size:
@@ -360,8 +396,8 @@ def rademacher_union_bound(
     n = checked_numbers("n_samples", n_samples, 1)
     M = checked_numbers("value_bound", value_bound, 0)
     m = complexities.shape[-1]
-    bound = complexities.max(axis=-1) + M * np.sqrt(2 * np.log(m) / n)
-    return as_result(np.minimum(bound, M))
+    largest = sub_gaussian_maximum_bound(m, M / np.sqrt(n), method=method)
+    return as_result(np.minimum(complexities.max(axis=-1) + largest, M))
 
 
 @in_floats
@@ -373,6 +409,7 @@ def distance_features_rademacher_bound(
     *,
     lipschitz: ArrayLike = 1.0,
     value_bound: ArrayLike | None = None,
+    method: str = "source",
 ) -> float | np.ndarray:
     """Bound on the Rademacher complexity of functions of the distance to a point.
 
@@ -388,6 +425,7 @@ def distance_features_rademacher_bound(
     functions change by at most L r. The values of the N functions are in an interval of length L D,
     and its middle can be subtracted from all of them, as signs have mean 0; the rest is
     [Shah, lemma 12]. Of functions of both signs the middle cannot be subtracted.
+    ``method="sharp"`` takes `finite_behaviours_rademacher_bound` with this method for the N.
 
     %(of_points)s
     diameter : float or array-like
@@ -403,6 +441,7 @@ def distance_features_rademacher_bound(
     value_bound : float or array-like, default=None
         Bound B on the absolute values of sigma, at least 0. If it is given, the bound is that for
         the functions of both signs, as for weak learners.
+    %(method)s
 
     Returns
     -------
@@ -425,6 +464,9 @@ def distance_features_rademacher_bound(
     >>> bound = distance_features_rademacher_bound(10_000, D, r, 2 * np.log1p(2 * D / r))
     >>> round(float(bound.min()), 3)
     0.04
+    >>> few = dict(n_samples=20, diameter=1.0, cover_radius=0.1, log_covering_number=np.log(50))
+    >>> [round(distance_features_rademacher_bound(**few, method=m), 3) for m in ("source", "sharp")]
+    [0.413, 0.402]
     """
     n = checked_numbers("n_samples", n_samples, 1)
     D = checked_numbers("diameter", diameter, 0)
@@ -432,10 +474,11 @@ def distance_features_rademacher_bound(
     log_number = checked_numbers("log_covering_number", log_covering_number, 0)
     L = checked_numbers("lipschitz", lipschitz, 0)
     if value_bound is None:
-        bound = L * (r + D / 2 * np.sqrt(2 * log_number / n))
+        bound = L * (r + D / 2 * _of_finitely_many(log_number, n, method))
         return as_result(np.minimum(bound, L * D / 2))
     B = checked_numbers("value_bound", value_bound, 0)
-    return as_result(np.minimum(L * r + B * np.sqrt(2 * (log_number + np.log(2)) / n), B))
+    bound = L * r + B * _of_finitely_many(log_number + np.log(2), n, method)
+    return as_result(np.minimum(bound, B))
 
 
 @in_floats
@@ -474,6 +517,7 @@ def uniform_deviation_bound(
     *,
     loss_bound: ArrayLike = 1.0,
     empirical: bool = False,
+    method: str = "source",
 ) -> float | np.ndarray:
     """Bound on risk minus empirical risk, for all functions of a class at once.
 
@@ -486,6 +530,11 @@ def uniform_deviation_bound(
     (2n)). All parameters broadcast. The empirical complexity has itself bounded differences M/n, so
     that it is above R_n(F) - M sqrt(log(2/delta) / (2n)) with probability 1 - delta/2.
 
+    With ``method="sharp"`` the deviation is `mcdiarmid_deviation` with this method, and that of the
+    empirical complexity has delta instead of delta/2: the supremum minus twice the empirical
+    complexity has an expectation of at most 0 and bounded differences 3 M/n, so that one inequality
+    does for both.
+
     Parameters
     ----------
     complexity : float or array-like
@@ -496,6 +545,7 @@ def uniform_deviation_bound(
         Bound M on the loss, at least 0.
     empirical : bool, default=False
         Whether `complexity` is the empirical one, of the losses on the same rows.
+    %(method)s
 
     %(bound_at_most_M)s
 
@@ -508,13 +558,19 @@ def uniform_deviation_bound(
     >>> from sklearn_ensemble_theory.bounds import uniform_deviation_bound
     >>> round(uniform_deviation_bound(0.02, 10_000), 4)
     0.0522
+    >>> [round(uniform_deviation_bound(0.02, 10_000, empirical=True, method=m), 4)
+    ...  for m in ("source", "sharp")]
+    [0.0807, 0.0767]
     """
     complexity = checked_numbers("complexity", complexity, 0)
     n = checked_numbers("n_samples", n_samples, 1)
     delta = checked_numbers("delta", delta, 0, 1, open_low=True)
     M = checked_numbers("loss_bound", loss_bound, 0)
     times, events = (3, 2) if empirical else (1, 1)
-    deviation = times * M * np.sqrt((np.log(events) - np.log(delta)) / (2 * n))
+    if is_sharp(method):
+        deviation = times * np.asarray(hoeffding_deviation(n, delta, method=method)) * M
+    else:
+        deviation = times * M * np.sqrt((np.log(events) - np.log(delta)) / (2 * n))
     return as_result(np.minimum(2 * complexity + deviation, M))
 
 
@@ -526,6 +582,7 @@ def rademacher_excess_risk_bound(
     *,
     loss_bound: ArrayLike = 1.0,
     lipschitz: ArrayLike = 1.0,
+    method: str = "source",
 ) -> float | np.ndarray:
     """Bound on the excess risk of empirical risk minimisation by the Rademacher complexity.
 
@@ -538,6 +595,11 @@ def rademacher_excess_risk_bound(
     the functions h and L a Lipschitz constant of phi, for losses phi(y h(x))
     [Shah, corollary 20]. All parameters broadcast.
 
+    ``method="sharp"`` has log(1/delta), or what `mcdiarmid_deviation` with this method makes of it,
+    in the place of log(2/delta). The source bounds the supremum and the empirical risk of the best
+    function h* one after the other. But the supremum of R(h) - R(h*) minus the difference of the
+    empirical risks has one expectation, at most 2 L R_n, and the bounded differences 2 M/n.
+
     Parameters
     ----------
     complexity : float or array-like
@@ -548,6 +610,7 @@ def rademacher_excess_risk_bound(
         Bound M on the loss, at least 0: phi(-r) for a phi that does not increase and |h| <= r.
     lipschitz : float or array-like, default=1.0
         Lipschitz constant L of phi on [-r, r], at least 0.
+    %(method)s
 
     %(bound_at_most_M)s
 
@@ -561,11 +624,31 @@ def rademacher_excess_risk_bound(
     >>> from sklearn_ensemble_theory.bounds import rademacher_excess_risk_bound
     >>> round(rademacher_excess_risk_bound(0.02, 10_000), 4)
     0.0672
+    >>> round(rademacher_excess_risk_bound(0.02, 10_000, method="sharp"), 4)
+    0.0645
     """
     complexity = checked_numbers("complexity", complexity, 0)
     n = checked_numbers("n_samples", n_samples, 1)
     delta = checked_numbers("delta", delta, 0, 1, open_low=True)
     M = checked_numbers("loss_bound", loss_bound, 0)
     L = checked_numbers("lipschitz", lipschitz, 0)
-    deviation = M * np.sqrt(2 * (np.log(2) - np.log(delta)) / n)
+    if is_sharp(method):
+        deviation = 2 * np.asarray(hoeffding_deviation(n, delta, method=method)) * M
+    else:
+        deviation = M * np.sqrt(2 * (np.log(2) - np.log(delta)) / n)
     return as_result(np.minimum(2 * L * complexity + deviation, M))
+
+
+def _of_finitely_many(log_number: np.ndarray, n: np.ndarray, method: str) -> np.ndarray:
+    """The largest complexity of exp(log_number) behaviours on n points, of root mean squares 1."""
+    log_mean = log_number / n
+    low, high = np.zeros(log_mean.shape), np.minimum(np.sqrt(2 * log_mean), 1.0)
+    if not is_sharp(method):
+        return np.asarray(high)
+    # ((1 + x) log(1 + x) + (1 - x) log(1 - x)) / 2, the divergence of a sign of mean x from a fair
+    # one, is at least x²/2.
+    for _ in range(HALVINGS):
+        x = (low + high) / 2
+        is_below = (xlog1py(1 + x, x) + xlog1py(1 - x, -x)) / 2 < log_mean
+        low, high = np.where(is_below, x, low), np.where(is_below, high, x)
+    return np.asarray(np.minimum(high, np.sqrt(np.expm1(log_number) / n)))

@@ -12,8 +12,16 @@ import numpy as np
 from sklearn_ensemble_theory._rows import normalised_weights
 from sklearn_ensemble_theory._typing import ArrayLike
 
-from ._arguments import as_result, check_integer, check_number, checked_numbers, in_floats
-from ._finite_classes import pac_n_samples_upper_bound
+from ._arguments import (
+    as_result,
+    check_integer,
+    check_number,
+    checked_numbers,
+    in_floats,
+    is_sharp,
+)
+from ._finite_classes import pac_n_samples_upper_bound, vc_excess_risk_bound
+from ._rademacher import finite_behaviours_rademacher_bound, rademacher_excess_risk_bound
 from ._votes import voting_generalization_bound, weighted_voting_generalization_bound
 
 
@@ -187,15 +195,17 @@ def adaboost_training_error_bound(edges: ArrayLike) -> Any:
 
 
 @in_floats
-def adaboost_n_rounds(n_samples: int, edge: float) -> int:
+def adaboost_n_rounds(n_samples: int, edge: float, *, method: str = "source") -> int:
     """The number of rounds after which AdaBoost makes no error on the training rows.
 
     It is T = ceil(ln n / (2 gamma²)) [Ghoshdastidar, theorem En.4]: there the training error is
-    below exp(-2 gamma² T) <= 1/n, and it is a multiple of 1/n.
+    below exp(-2 gamma² T) <= 1/n, and it is a multiple of 1/n. ``method="sharp"`` is the first T
+    for which (1 - 4 gamma²)^(T/2), by `adaboost_exponential_risk`, is below 1/n.
 
     %(of_n_samples)s
     edge : float in (0, 1/2]
         The least edge gamma of a round.
+    %(method)s
 
     Returns
     -------
@@ -209,14 +219,26 @@ def adaboost_n_rounds(n_samples: int, edge: float) -> int:
     >>> from sklearn_ensemble_theory.bounds import adaboost_n_rounds
     >>> adaboost_n_rounds(1000, edge=1 / 6)
     125
+    >>> [adaboost_n_rounds(1000, edge=0.4, method=m) for m in ("source", "sharp")]
+    [22, 14]
     """
     check_integer("n_samples", n_samples, 1)
     check_number("edge", edge, 0, 0.5, open_low=True)
-    return max(1, math.ceil(math.log(n_samples) / (2.0 * edge**2)))
+    most = max(1, math.ceil(math.log(n_samples) / (2.0 * edge**2)))
+    if not is_sharp(method):
+        return most
+    log_factor = -0.5 * math.log1p(-4 * edge**2) if edge < 0.5 else math.inf
+    return min(most, math.floor(math.log(n_samples) / log_factor) + 1)
 
 
 def adaboost_generalization_bound(
-    n_samples: int, n_rounds: int, vc_dimension: int, edge: float = 0.0, delta: float = 0.05
+    n_samples: int,
+    n_rounds: int,
+    vc_dimension: int,
+    edge: float = 0.0,
+    delta: float = 0.05,
+    *,
+    method: str = "source",
 ) -> float:
     """Bound on the error of AdaBoost's vote on new rows.
 
@@ -226,7 +248,10 @@ def adaboost_generalization_bound(
         exp(-2 gamma² T) + 2 sqrt(2 (T ln Phi_d(2n) + ln Phi_T(2n) + ln(2/delta)) / n),
 
     where Phi_d(N) = sum_{i <= d} (N choose i). It is the explicit form of [Ghoshdastidar, theorem
-    En.5], of order sqrt((d T log(d T) ln n + ln(1/delta)) / n).
+    En.5], of order sqrt((d T log(d T) ln n + ln(1/delta)) / n). ``method="sharp"`` is e plus the
+    `weighted_voting_generalization_bound` with this method for the training error e, the largest
+    multiple of 1/n that is at most (1 - 4 gamma²)^(T/2): from `adaboost_n_rounds` on it is 0, and
+    the deviation has no square root.
 
     %(of_n_samples)s
     n_rounds : int
@@ -237,6 +262,7 @@ def adaboost_generalization_bound(
         The least edge gamma of a round. With 0 the bound is 1; the difference between the error and
         the training error is bounded by `weighted_voting_generalization_bound`.
     %(delta)s
+    %(method)s
 
     Returns
     -------
@@ -258,9 +284,23 @@ def adaboost_generalization_bound(
     >>> from sklearn_ensemble_theory.bounds import adaboost_generalization_bound
     >>> round(adaboost_generalization_bound(10**7, 101, vc_dimension=2, edge=1 / 6), 3)
     0.065
+    >>> sharp = adaboost_generalization_bound(
+    ...     10**5, 250, vc_dimension=2, edge=1 / 6, method="sharp"
+    ... )
+    >>> round(sharp, 2)
+    0.23
     """
     check_integer("n_rounds", n_rounds, 1)
     check_number("edge", edge, 0, 0.5)
+    if is_sharp(method):
+        check_integer("n_samples", n_samples, 1)
+        risk = (1.0 - 4.0 * edge**2) ** (n_rounds / 2)
+        # A product that is a whole number but for rounding counts as that number.
+        e = min(1.0, math.floor(risk * n_samples * (1 + 1e-9)) / n_samples)
+        deviation = weighted_voting_generalization_bound(
+            n_samples, n_rounds, vc_dimension, delta, method=method, training_error=e
+        )
+        return min(1.0, e + deviation)
     deviation = weighted_voting_generalization_bound(n_samples, n_rounds, vc_dimension, delta)
     return min(1.0, math.exp(-2.0 * edge**2 * n_rounds) + deviation)
 
@@ -342,7 +382,9 @@ def interval_stump_error(left: ArrayLike, middle: ArrayLike, right: ArrayLike) -
     return as_result(np.min(parts, axis=0) / largest / np.sum(parts / largest, axis=0))
 
 
-def interval_stump_edge_bound(n_samples: int, delta: float = 0.05) -> float:
+def interval_stump_edge_bound(
+    n_samples: int, delta: float = 0.05, *, method: str = "source"
+) -> float:
     """Bound on the edge of the stump with the least training error, for labels of an interval.
 
     With probability at least 1 - delta over n independent rows, the error of that stump on new rows
@@ -354,9 +396,13 @@ def interval_stump_edge_bound(n_samples: int, delta: float = 0.05) -> float:
     least, which leaves an edge of 1/12. Here that difference is bounded: the
     stumps of both signs have VC dimension 2 (`voting_generalization_bound` at delta/2), and the
     training error of the best stump exceeds its error by what Hoeffding's inequality allows.
+    ``method="sharp"`` is 1/6 minus the excess of `rademacher_excess_risk_bound` with this method:
+    the stumps have 2 n behaviours on n rows, so that the complexity of their losses is at most half
+    of `finite_behaviours_rademacher_bound`, about sqrt(ln(2n) / (2n)).
 
     %(of_n_samples)s
     %(delta)s
+    %(method)s
 
     Returns
     -------
@@ -375,20 +421,39 @@ def interval_stump_edge_bound(n_samples: int, delta: float = 0.05) -> float:
     >>> from sklearn_ensemble_theory.bounds import interval_stump_edge_bound
     >>> round(interval_stump_edge_bound(100_000), 4)
     0.115
+    >>> [round(interval_stump_edge_bound(5_000, method=m), 4) for m in ("source", "sharp")]
+    [-0.0406, 0.0714]
     """
     check_integer("n_samples", n_samples, 1)
     check_number("delta", delta, 0, 1, open_low=True)
+    if is_sharp(method):
+        losses = float(
+            finite_behaviours_rademacher_bound(
+                n_samples, math.log(2 * n_samples), 0.5, method=method
+            )
+        )
+        excess = rademacher_excess_risk_bound(losses, n_samples, delta, method=method)
+        return max(-0.5, 1.0 / 6.0 - float(excess))
     return max(-0.5, 1.0 / 6.0 - _excess_of_best(n_samples, 2, delta))
 
 
-def _excess_of_best(n_samples: int, vc_dimension: int, delta: float) -> float:
+def _excess_of_best(
+    n_samples: int, vc_dimension: int, delta: float, method: str = "source"
+) -> float:
     """By how much the error of the classifier with the least training error exceeds the least."""
+    if is_sharp(method):
+        return float(vc_excess_risk_bound(n_samples, vc_dimension, delta, method=method))
     deviation = voting_generalization_bound(n_samples, vc_dimension, delta / 2.0)
     return deviation + math.sqrt(math.log(2.0 / delta) / (2.0 * n_samples))
 
 
 def weak_learning_n_samples(
-    vc_dimension: int, edge: float, delta: float = 0.05, *, best_error: float = 0.0
+    vc_dimension: int,
+    edge: float,
+    delta: float = 0.05,
+    *,
+    best_error: float = 0.0,
+    method: str = "source",
 ) -> int:
     """Number of rows with which a learner of a class has an edge of gamma: m(1/2 - gamma, delta).
 
@@ -407,6 +472,7 @@ def weak_learning_n_samples(
     best_error : float, default=0.0
         The error of the best classifier of the class, below 1/2 - gamma. 0 if the labels are those
         of the class, 1/3 for stumps and labels of an interval (`interval_stump_error`).
+    %(method)s
 
     %(rows_rounded_up)s
 
@@ -423,6 +489,8 @@ def weak_learning_n_samples(
         2 sqrt(2 (ln Phi_d(2n) + ln(4/delta)) / n) + sqrt(ln(2/delta) / (2n)) <= eps,
 
     the excess over the best error that `interval_stump_edge_bound` explains for stumps.
+    ``method="sharp"`` takes `pac_n_samples_upper_bound` and `vc_excess_risk_bound`,
+    with this method.
 
     Examples
     --------
@@ -433,28 +501,31 @@ def weak_learning_n_samples(
     191
     >>> weak_learning_n_samples(2, edge=1 / 12, best_error=1 / 3)
     35927
+    >>> weak_learning_n_samples(2, edge=1 / 12, best_error=1 / 3, method="sharp")
+    10176
     """
     check_integer("vc_dimension", vc_dimension, 1)
     _check_inside("edge", edge, 0.0, 0.5)
     check_number("delta", delta, 0, 1, open_low=True)
     check_number("best_error", best_error, 0)
+    is_sharp(method)  # checks it
     eps = 0.5 - edge - best_error
     if eps <= 0:
         raise ValueError(
             f"best_error must be below 1/2 - edge = {0.5 - edge:g}, got {best_error!r}."
         )
     if best_error == 0:
-        return pac_n_samples_upper_bound(vc_dimension, eps, delta)
+        return pac_n_samples_upper_bound(vc_dimension, eps, delta, method=method)
     if eps < 1e-6:
         raise ValueError("1/2 - edge - best_error is too small: it must be at least 1e-6.")
     # The excess decreases with n: doubling, then halving the interval.
     high = 1
-    while _excess_of_best(high, vc_dimension, delta) > eps:
+    while _excess_of_best(high, vc_dimension, delta, method) > eps:
         high *= 2
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        if _excess_of_best(middle, vc_dimension, delta) > eps:
+        if _excess_of_best(middle, vc_dimension, delta, method) > eps:
             low = middle
         else:
             high = middle
@@ -462,7 +533,7 @@ def weak_learning_n_samples(
 
 
 @in_floats
-def smooth_boosting_n_rounds(smoothness: float, edge: float) -> float:
+def smooth_boosting_n_rounds(smoothness: float, edge: float, *, method: str = "source") -> float:
     """Bound on the number of rounds of SmoothBoost until the training error is below kappa.
 
     It is 2 / (kappa gamma² sqrt(1 - gamma)) (Servedio 2003), if every weak learner has an edge of
@@ -470,7 +541,8 @@ def smooth_boosting_n_rounds(smoothness: float, edge: float) -> float:
     integral of M(s) = min(1, exp(-c s)) from 0 to N, a step d with abs(d) <= 1 + theta satisfies
     Phi(N + d) - Phi(N) >= M(N) (d - gamma abs(d) / 2). Summed over the rounds and averaged over the
     rows, the right-hand side is at least gamma kappa for each round, and the left-hand side is at
-    most 1/c <= 2/gamma in total.
+    most 1/c <= 2/gamma in total. ``method="sharp"`` is the number of rounds that this leaves,
+    1 / (c gamma kappa).
 
     Parameters
     ----------
@@ -478,6 +550,7 @@ def smooth_boosting_n_rounds(smoothness: float, edge: float) -> float:
         The training error.
     edge : float in (0, 1/2]
         The edge gamma.
+    %(method)s
 
     Returns
     -------
@@ -496,9 +569,13 @@ def smooth_boosting_n_rounds(smoothness: float, edge: float) -> float:
     >>> from sklearn_ensemble_theory.bounds import smooth_boosting_n_rounds
     >>> round(smooth_boosting_n_rounds(smoothness=0.1, edge=0.2))
     559
+    >>> round(smooth_boosting_n_rounds(smoothness=0.1, edge=0.2, method="sharp"))
+    448
     """
     _check_inside("smoothness", smoothness, 0.0, 1.0)
     check_number("edge", edge, 0, 0.5, open_low=True)
+    if is_sharp(method):
+        return 2.0 / (-math.log1p(-edge) * edge * smoothness)
     return 2.0 / (smoothness * edge**2 * math.sqrt(1.0 - edge))
 
 

@@ -10,9 +10,13 @@ negative (data, targets, deviations, ends of intervals), `slow` those with which
 that huge numbers are not tried, `infinite` those that may be infinite.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import rel_entr, xlogy
+from scipy.stats import chi2
 
 
 class Bound(NamedTuple):
@@ -37,6 +41,64 @@ _SIGNS = np.array([[1.0, 1.0, -1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, 1.0], [1.0, 
 _S = np.array([[0.7, 0.2], [0.1, 0.6]])
 _BINARY = np.array([[0, 0], [0, 1], [1, 0]])
 _CONSTANTS = {"lipschitz": 2.0, "diameter": 1.5, "noise_variance": 0.5}
+
+
+def _signs(log_mean):
+    """The x of `finite_behaviours_rademacher_bound` for log(N)/n."""
+    return brentq(
+        lambda x: (xlogy(1 + x, 1 + x) + xlogy(1 - x, 1 - x)) / 2 - log_mean, 0, 1, xtol=1e-15
+    )
+
+
+def _exponent(r):
+    """The least kl(p + r || p) over p."""
+    return minimize_scalar(
+        lambda p: rel_entr(p + r, p) + rel_entr(1 - p - r, 1 - p),
+        bounds=(0, 1 - r),
+        method="bounded",
+        options={"xatol": 1e-12},
+    ).fun
+
+
+def _mean(n, delta):
+    """The sharp deviation of a mean of n variables in [0, 1], for a small delta."""
+    return brentq(lambda r: n * _exponent(r) + np.log(delta), 1e-9, 1 - 1e-9, xtol=1e-15)
+
+
+def _log_growth(n, d):
+    return math.log(sum(math.comb(n, i) for i in range(d + 1)))
+
+
+def _zero_error(n, log_growth, delta):
+    """2 (log2 S + log2(2/delta)) / n"""
+    return 2 * (log_growth / math.log(2) + math.log2(2 / delta)) / n
+
+
+def _first(is_enough):
+    return next(n for n in range(1, 10**5) if is_enough(n))
+
+
+def _pac(n):
+    return 2 * sum(math.comb(2 * n, i) for i in range(6)) * 2 ** (-0.05 * n / 2) <= 0.01
+
+
+def _pair(s, eps):
+    return chi2.cdf(s * (1 - eps), s) + chi2.sf(s * (1 + eps), s)
+
+
+# Of a mean of ten variables in [0, 1], the deviation 1/2; and that of n / log(N), x = 1/2.
+_HALF = math.exp(-10 * _exponent(0.5))
+_HALF_SIGNS = (1.5 * math.log(1.5) + 0.5 * math.log(0.5)) / 2
+# Stumps on 100,000 rows of one feature: labels of one, and of votes of ten of them.
+_N = 100_000
+_TEN = math.log(math.comb(2 * _N + 9, 10)) + _log_growth(2 * _N, 10)
+SHARP = {"method": "sharp"}
+
+
+def _relative(n, log_growth, delta, e):
+    A = (log_growth + math.log(4 / delta)) / n
+    return 2 * A + 2 * math.sqrt(A * (A + e))
+
 
 TABLE = {
     "adaboost_coefficient": bound(
@@ -736,6 +798,7 @@ TABLE = {
         call(error=0.2),
         "test_averages::test_vote_of_equal_errors_attains_twice_the_error",
     ),
+    "voting_error_bound: excess": bound(call(error=0.25, bayes_error=0.2), value=0.3),
     "voting_generalization_bound": bound(
         call(n_samples=100, vc_dimensions=[2, 3], delta=0.1),
         "test_growth::test_bounds_of_votes_and_of_finite_classes_by_hand",
@@ -752,5 +815,167 @@ TABLE = {
     "weighted_voting_generalization_bound": bound(
         call(n_samples=100, n_members=2, vc_dimension=2, delta=0.1),
         "test_certificates::test_votes_of_a_class_of_known_dimension",
+    ),
+    "adaboost_generalization_bound: sharp": bound(
+        call(n_samples=_N, n_rounds=3, vc_dimension=2, edge=0.5, delta=0.1, **SHARP),
+        value=_zero_error(_N, 3 * _log_growth(2 * _N, 2) + _log_growth(2 * _N, 3), 0.1),
+    ),
+    "adaboost_n_rounds: sharp": bound(call(n_samples=1000, edge=0.4, **SHARP), value=14.0),
+    "azuma_hoeffding_tail: sharp": bound(
+        call(t=5.0, ranges=[3.0, 4.0], **SHARP), value=math.exp(-2 * _exponent(0.5**0.5))
+    ),
+    "bagged_neighbors_optimal_max_samples: sharp": bound(
+        call(n_samples=100, n_features=2, **_CONSTANTS, **SHARP),
+        "test_sharper::test_best_size_of_subsamples_by_search",
+    ),
+    "bagged_neighbors_risk_bound: sharp": bound(
+        call(n_samples=4, max_samples=2, n_features=2, **_CONSTANTS, **SHARP),
+        value=18 + 0.5 * 7 / 18,
+    ),
+    "ball_excess_risk_bound: l1, sharp": bound(
+        call(n_samples=100, n_features=2, radius=2.0, delta=0.1, norm="l1", **SHARP),
+        value=0.4 * 2**0.5 + 6 * _mean(100, 0.1),
+    ),
+    "ball_rademacher_bound: l1, sharp": bound(
+        call(n_samples=100, n_features=2, radius=2.0, feature_bound=1.5, norm="l1", **SHARP),
+        value=0.3 * 2**0.5,
+    ),
+    "cross_validation_oracle_bound: sharp": bound(
+        call(n_candidates=2, fold_sizes=[10, 10], delta=8 * _HALF, loss_bound=2.0, **SHARP),
+        value=2.0,
+    ),
+    "distance_features_rademacher_bound: sharp": bound(
+        call(
+            n_samples=100,
+            diameter=2.0,
+            cover_radius=0.1,
+            log_covering_number=100 * _HALF_SIGNS - math.log(2),
+            lipschitz=1.5,
+            value_bound=2.0,
+            **SHARP,
+        ),
+        value=1.15,
+    ),
+    "finite_behaviours_rademacher_bound: sharp": bound(
+        call(n_samples=100, log_n_behaviours=100 * _HALF_SIGNS, value_bound=2.0, **SHARP), value=1.0
+    ),
+    "finite_class_bound: sharp": bound(
+        call(n_samples=4, log_n_hypotheses=math.log(3), delta=0.5, loss_bound=2.0, **SHARP),
+        value=2**0.5,
+    ),
+    "gradient_descent_bound: sharp": bound(
+        call(n_rounds=10, smoothness=2.0, distance=3.0, **SHARP), value=3 / 7
+    ),
+    "held_out_voting_error_bound: sharp": bound(
+        call(true_shares=[1.0, 1.0], sample_weight=[2.0, 2.0], delta=0.9, **SHARP),
+        value=2 - 2 * 0.9**0.5,
+    ),
+    "histogram_class_bound: sharp": bound(
+        call(n_samples=4.0, n_intervals=1, n_features=1, delta=0.25, **SHARP), value=0.5**0.5
+    ),
+    "hoeffding_deviation: sharp": bound(
+        call(n_samples=10, delta=_HALF, low=0.0, high=2.0, **SHARP), value=1.0, negative="low high"
+    ),
+    "hoeffding_n_samples: sharp": bound(
+        call(t=1.0, delta=_HALF**0.98, low=0.0, high=2.0, **SHARP), value=10.0, negative="low high"
+    ),
+    "hoeffding_tail: sharp": bound(
+        call(t=1.0, n_samples=5, low=0.0, high=2.0, **SHARP), value=_HALF**0.5, negative="low high"
+    ),
+    "interval_stump_edge_bound: sharp": bound(
+        call(n_samples=2000, delta=0.1, **SHARP),
+        value=1 / 6 - _signs(math.log(4000) / 2000) - 2 * _mean(2000, 0.1),
+    ),
+    "johnson_lindenstrauss_dimension: sharp": bound(
+        call(n_samples=20, eps=0.4, delta=0.1, **SHARP),
+        value=_first(lambda s: s > 9 and 190 * _pair(s, 0.4) <= 0.1),
+    ),
+    "johnson_lindenstrauss_tail_bound: sharp": bound(
+        call(n_components=100, eps=0.4, n_samples=10, **SHARP), value=45 * _pair(100, 0.4)
+    ),
+    "mcdiarmid_deviation: sharp": bound(
+        call(differences=[2.0] * 10 + [0.0], delta=_HALF, **SHARP), value=10.0
+    ),
+    "mcdiarmid_tail: sharp": bound(
+        call(t=5.0, differences=[3.0, 4.0], **SHARP),
+        value=math.exp(-2 * _exponent(0.5**0.5)),
+    ),
+    "pac_n_samples_upper_bound: sharp": bound(
+        call(vc_dimension=5, eps=0.05, delta=0.01, **SHARP), value=_first(lambda n: _pac(n))
+    ),
+    "projection_risk_bound: coordinate, sharp": bound(
+        call(
+            n_samples=100, n_components=4, size=2, squared_norm=1, projection="coordinate", **SHARP
+        ),
+        value=0.04 + 0.02 / 9,
+    ),
+    "projection_risk_bound: gaussian, sharp": bound(
+        call(
+            n_samples=100, n_components=5, size=2.0, squared_norm=1.0, noise_variance=0.5, **SHARP
+        ),
+        value=0.025 + 0.04 / 7,
+    ),
+    "quadratic_boosting_bound: sharp": bound(
+        call(n_rounds=7, curvature=0.5, gauge=2.0, **SHARP), value=0.5
+    ),
+    "rademacher_excess_risk_bound: sharp": bound(
+        call(
+            complexity=0.01,
+            n_samples=40,
+            delta=math.exp(-40 * _exponent(0.25)),
+            loss_bound=2.0,
+            lipschitz=2.0,
+            **SHARP,
+        ),
+        value=1.04,
+    ),
+    "rademacher_union_bound: sharp": bound(
+        call(complexities=[0.1, 0.2], n_samples=100, value_bound=2.0, **SHARP), value=0.4
+    ),
+    "random_features_bound: sharp": bound(
+        call(
+            n_samples=100,
+            n_components=4,
+            squared_radius=2.0,
+            squared_norm=1.0,
+            noise_variance=0.5,
+            **SHARP,
+        ),
+        value=0.02 + 2 / 9,
+    ),
+    "smooth_boosting_n_rounds: sharp": bound(
+        call(smoothness=0.1, edge=0.25, **SHARP), value=80 / math.log(4 / 3)
+    ),
+    "stone_lemma_constant: sharp": bound(call(n_features=2, **SHARP), value=6.0),
+    "stump_generalization_bound: relative": bound(
+        call(n_samples=_N, n_features=1, n_members=10, delta=0.1, training_error=1e-4, **SHARP),
+        value=_relative(_N, _TEN, 0.1, 1e-4),
+    ),
+    "sub_gaussian_maximum_bound: sharp": bound(
+        call(n_variables=3, sigma=2.0, **SHARP), value=8**0.5
+    ),
+    "sub_gaussian_tail: sharp": bound(call(t=2.0, sigma=2.0, **SHARP), value=0.5),
+    "uniform_deviation_bound: sharp": bound(
+        call(complexity=0.1, n_samples=10, delta=_HALF, loss_bound=2.0, **SHARP), value=1.2
+    ),
+    "vc_excess_risk_bound: sharp": bound(
+        call(n_samples=400, vc_dimension=1, delta=0.1, **SHARP),
+        value=_signs(math.log(401) / 400) + 2 * _mean(400, 0.1),
+    ),
+    "vc_rademacher_bound: sharp": bound(
+        call(n_samples=100, vc_dimension=3, **SHARP), value=_signs(_log_growth(100, 3) / 100)
+    ),
+    "voting_generalization_bound: sharp": bound(
+        call(n_samples=1000, vc_dimensions=[2, 3], delta=0.1, **SHARP),
+        value=_signs((_log_growth(1000, 2) + _log_growth(1000, 3)) / 1000) + _mean(1000, 0.1),
+    ),
+    "weak_learning_n_samples: sharp": bound(
+        call(vc_dimension=5, edge=0.45, delta=0.01, **SHARP),
+        value=_first(lambda n: _pac(n)),
+        slow="vc_dimension",
+    ),
+    "weighted_voting_generalization_bound: sharp": bound(
+        call(n_samples=_N, n_members=60, vc_dimension=2, delta=0.05, training_error=0.0, **SHARP),
+        value=_zero_error(_N, 60 * _log_growth(2 * _N, 2) + _log_growth(2 * _N, 60), 0.05),
     ),
 }
