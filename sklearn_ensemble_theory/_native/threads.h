@@ -2,9 +2,13 @@
 
    A round of boosting has some twenty lists of tasks, and a few for each leaf. Threads that sleep
    between two lists cost more than they save, and threads that spin until the next fit take the
-   processor from others. Here they spin for some 50 microseconds and then sleep. Whoever has a list
-   works on it too, and never waits for a thread that has not begun, so that a list ends even where
-   all other threads are busy or could not be started.
+   processor from others. Here they spin for some 50 microseconds and then sleep. A helper that has
+   waited in vain spins for half as long the next time: beside other busy processes it would take
+   their time. Whoever has a list works on it too, and never waits for a thread that has not begun,
+   so that a list ends even where all other threads are busy or could not be started.
+
+   A thread begins with its own share of a list, the same of every list, because rows and columns of
+   that share are in its cache. Then it takes tasks from the shares of others.
 
    Threads do not survive a fork: the child process starts its own when it first needs them. */
 #ifndef ENSEMBLE_THREADS_H
@@ -75,20 +79,28 @@ static double seconds(void)
 
 enum { MOST_HELPERS = 255 };
 
-/* Wait, at most for SPIN_SECONDS, until a condition holds. */
+/* Wait for some time at most until a condition holds. */
 #ifndef SPIN_SECONDS
 #define SPIN_SECONDS 50e-6
 #endif
-#define SPIN_UNTIL(condition)                                                                   \
-    for (double end = seconds() + SPIN_SECONDS; !(condition) && seconds() < end;)               \
+#define LEAST_SPIN_SECONDS (SPIN_SECONDS / 16)
+#define SPIN_UNTIL(condition, longest)                                                          \
+    for (double end = seconds() + (longest); !(condition) && seconds() < end;)                  \
     PAUSE()
+
+/* Tasks that one thread begins with; alone in its line of the cache. */
+typedef struct {
+    Counter next; /* the first one that nobody has taken */
+    char rest[128 - sizeof(Counter)];
+} Share;
 
 /* A list of tasks. All but the counters is read and written under the lock of the pool. */
 typedef struct TaskList {
     TaskFunction function;
     void *context;
     ptrdiff_t n_tasks;
-    Counter next;   /* the first task that nobody has taken */
+    Share *shares;
+    int n_shares;
     Counter at_work; /* helpers that have not finished with the list */
     int n_begun, n_wanted;
     struct TaskList *after;
@@ -106,11 +118,11 @@ static Pool pool = {NO_LOCK, NO_CONDITION, NO_CONDITION, NULL, 0, 0, 0, 0};
 
 static void work_on(TaskList *list, int thread)
 {
-    for (;;) {
-        ptrdiff_t task = (ptrdiff_t)ADD_TO(list->next, 1);
-        if (task >= list->n_tasks)
-            return;
-        list->function(list->context, task, thread);
+    for (int k = 0; k < list->n_shares; k++) {
+        int share = (thread + k) % list->n_shares;
+        ptrdiff_t end = (share + 1) * list->n_tasks / list->n_shares, task;
+        while ((task = (ptrdiff_t)ADD_TO(list->shares[share].next, 1)) < end)
+            list->function(list->context, task, thread);
     }
 }
 
@@ -126,6 +138,7 @@ static void leave_queue(TaskList *list)
 /* The life of a helper. */
 static void help(void)
 {
+    double patience = SPIN_SECONDS;
     LOCK(pool.lock);
     for (;;) {
         TaskList *list = pool.first;
@@ -144,8 +157,12 @@ static void help(void)
         }
         Counter seen = pool.n_lists;
         UNLOCK(pool.lock);
-        SPIN_UNTIL(VALUE_OF(pool.n_lists) != seen);
+        SPIN_UNTIL(VALUE_OF(pool.n_lists) != seen, patience);
         LOCK(pool.lock);
+        if (pool.n_lists != seen)
+            patience = SPIN_SECONDS;
+        else if (patience > LEAST_SPIN_SECONDS)
+            patience /= 2;
         while (!pool.first) {
             pool.n_asleep++;
             SLEEP(pool.arrived, pool.lock);
@@ -217,11 +234,16 @@ static int start_helper(void)
 /* Do all tasks, by this thread and at most n_threads - 1 others; return when all are done. */
 static void do_tasks(TaskFunction function, void *context, ptrdiff_t n_tasks, int n_threads)
 {
-    TaskList list = {function, context, n_tasks, 0, 0, 0, 0, NULL};
+    Share shares[MOST_HELPERS + 1];
+    TaskList list = {function, context, n_tasks, shares, 1, 0, 0, 0, NULL};
     TaskList **last;
     if (n_threads > n_tasks)
         n_threads = (int)n_tasks;
     list.n_wanted = (n_threads - 1 < MOST_HELPERS ? n_threads - 1 : MOST_HELPERS);
+    if (list.n_wanted > 0)
+        list.n_shares = list.n_wanted + 1;
+    for (int k = 0; k < list.n_shares; k++)
+        shares[k].next = k * n_tasks / list.n_shares;
     if (list.n_wanted < 1) {
         work_on(&list, 0);
         return;
@@ -237,7 +259,7 @@ static void do_tasks(TaskFunction function, void *context, ptrdiff_t n_tasks, in
         WAKE(pool.arrived);
     UNLOCK(pool.lock);
     work_on(&list, 0);
-    SPIN_UNTIL(VALUE_OF(list.at_work) == 0);
+    SPIN_UNTIL(VALUE_OF(list.at_work) == 0, SPIN_SECONDS);
     LOCK(pool.lock);
     leave_queue(&list);
     while (VALUE_OF(list.at_work) > 0)
