@@ -559,6 +559,8 @@ def positive_weights(
     by the power of 2 below it: their ratios are the same. With `as_given` they never are, for
     `partial_fit`, which compares the weights of several calls.
     """
+    if sample_weight is None and hasattr(X, "shape"):
+        return range(X.shape[0]), np.ones(X.shape[0])
     weight = checked_weights(sample_weight, X)
     weight = weight if as_given else in_usual_units(weight)
     smallest = weight.max() * SMALLEST_WEIGHT

@@ -124,14 +124,15 @@ class _BlasLimit:
             is_one = any(each and each[-1] != "all" for each in list(self.wanted.values()))
             if is_one == (self.limit is not None):
                 return
-            blas = threadpool_controller().select(user_api="blas")
+            controller = threadpool_controller()
+            # A thread that has set numbers is the only one that may, until a context of it ends:
+            # one of no library, or that of the limit, which takes it back.
+            context = controller.select(user_api="none").limit()
             if is_one:
-                self.limit = blas.limit(limits=1)
+                self.limit = controller.select(user_api="blas").limit(limits=1)
             else:
-                self.limit.restore_original_limits()
-                self.limit = None
-            # A thread that has set numbers is the only one that may, until a context of it ends.
-            with blas.limit():
+                context, self.limit = self.limit, None
+            with context:
                 pass
 
 

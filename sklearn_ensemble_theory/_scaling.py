@@ -134,7 +134,12 @@ def far_mean(y: np.ndarray) -> Any:
 def mean_from_first(y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
     """The weighted mean of each column, from differences to the first row: exact for constants."""
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = y[0] + np.average(y - y[0], axis=0, weights=weight)
+        difference = y - y[0]
+        if weight is not None and y.ndim == 2:  # what `np.average` computes, without its checks
+            weights = weight[:, None]
+            mean = y[0] + (difference * weights).sum(axis=0) / weights.sum(axis=0)
+        else:
+            mean = y[0] + np.average(difference, axis=0, weights=weight)
         if not np.isfinite(mean).all():
             unit = power_of_two(largest_magnitude(y))
             mean = within_range(np.average(y / unit, axis=0, weights=weight) * unit)

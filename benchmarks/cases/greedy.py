@@ -106,6 +106,23 @@ for name, n_atoms in (("orthogonal-pursuit-correlated", 100), ("orthogonal-pursu
         )
     )
 
+for kind, data in (("", sparse_signal), ("-correlated", neighbouring_columns)):
+    register(
+        Case(
+            name=f"orthogonal-pursuit-small{kind}",
+            title="few rows and columns: 5 atoms of 20, n = 100",
+            data=data,
+            params={"n": 100, "d": 20, "k": 5, "noise": 0.5, "n_atoms": 5},
+            sides={"ours": orthogonal, "scikit-learn": sklearn_orthogonal(False)},
+            run=fit,
+            quality=lambda model, data: float(np.mean((data.y - model.predict(data.X)) ** 2)),
+            metric="training MSE",
+            limit=1.5,
+            quality_margin=1e-6,
+            runs=9,
+        )
+    )
+
 # --- plain pursuit ------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ while there is memory. Matching pursuit, Frank-Wolfe over columns and L2-boostin
 this cache; what they compute at a time, and how, is their own.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -23,6 +24,9 @@ CHUNK_BYTES = 2**20
 SMALLEST_SPREAD = 1e-13
 # Once this share of the rows was needed, the rest is computed in one go.
 SHARE_BEFORE_ALL = 0.25
+# With so few multiplications the whole matrix takes no longer than the search for what is likely;
+# with so few, no longer than a second and a third part of it.
+FEW_PRODUCTS, FEW_MORE_PRODUCTS = 10**6, 2 * 10**7
 # Memory for rows, where X itself is smaller (bytes).
 MIN_MEMORY = 2**28
 # Rounds that are looked back on to find the rows that were used least recently.
@@ -233,8 +237,8 @@ class GramRows(RowCache):
 
     A row is computed together with those of the columns that are likely to be needed next, `block`
     of them, or fewer where fewer will ever be needed; once `SHARE_BEFORE_ALL` of them were needed,
-    all the others follow at once. So a greedy step costs O(d), and at most about twice the products
-    of the cheapest plan are computed.
+    all the others follow at once, those of a small matrix with the first row. So a greedy step
+    costs O(d), and at most about twice the products of the cheapest plan are computed.
     """
 
     def __init__(self, dictionary: Columns, block: int = BLOCK) -> None:
@@ -244,6 +248,8 @@ class GramRows(RowCache):
         self.dictionary = dictionary
         self.block = min(block, BLOCK, d)
         self.all_fit = 8 * d * d <= memory
+        is_dense = isinstance(dictionary, ColumnDictionary) and not dictionary.sparse
+        self.n_products = dictionary.n * d * d if is_dense else math.inf
 
     def get(self, j: int, correlations: np.ndarray, recent: Sequence[int] = ()) -> np.ndarray:
         """Row j; see `load` for the other arguments."""
@@ -252,7 +258,10 @@ class GramRows(RowCache):
 
     def load(self, j: int, correlations: np.ndarray, recent: Sequence[int] = ()) -> np.ndarray:
         """Compute row j, which is not kept, and others."""
-        if self.all_fit and np.count_nonzero(self.is_kept) >= SHARE_BEFORE_ALL * len(self.views):
+        if self.all_fit and (
+            self.n_products <= (FEW_MORE_PRODUCTS if self.groups else FEW_PRODUCTS)
+            or np.count_nonzero(self.is_kept) >= SHARE_BEFORE_ALL * len(self.views)
+        ):
             self.load_all()
             return self.views[j]
         size = np.abs(correlations)

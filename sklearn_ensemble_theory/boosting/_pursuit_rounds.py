@@ -11,13 +11,14 @@ They come from the rows themselves, or of a Dask collection from sums over its b
 (`_column_moments`); everything after that is the same.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.blas import daxpy, idamax
+from scipy.linalg.blas import daxpy, dtrsv, idamax
 
 from sklearn_ensemble_theory._cv_choice import results_of_choice
 from sklearn_ensemble_theory._scaling import TargetScale, mean_from_first, power_of_two
@@ -30,9 +31,11 @@ EXHAUSTED = 1e-13
 # A column whose part outside the span of the active ones has a mean square below this would make
 # the normal equations as ill conditioned as rounding allows.
 DEPENDENT = 1e-10
+# Orthogonal pursuit has room for so many active columns at first.
+ROOM_AT_FIRST = 16
 # With fewer columns, or values of X, the rows of the Gram matrix that are likely to be needed are
 # not guessed by a pursuit among some of the columns.
-GUESSED_COLUMNS, GUESSED_VALUES = 384, 2**20
+GUESSED_COLUMNS, GUESSED_VALUES = 384, 2**19
 
 
 # --- plan and problem -----------------------------------------------------------------------------
@@ -318,11 +321,14 @@ def orthogonal_pursuit_on_gram(
     floor, target = EXHAUSTED * np.sqrt(square), min(tol, 1.0) ** 2 * square
     # Columns beyond the number of rows depend linearly on the others.
     size = min(n_rounds, rows.dictionary.n)
-    L = np.zeros((size, size), order="F")
+    # There is room for more columns than are active: BLAS solves with the whole of L, whose other
+    # columns are those of the identity, and with zeros there.
+    room = min(size, ROOM_AT_FIRST)
+    L = np.eye(room, order="F")
     gram = np.empty((size, d))
-    z = np.empty(size)
-    available = np.ones(d, dtype=bool)
+    z, active, known = np.zeros(room), np.empty(size, dtype=np.intp), np.empty(d, dtype=np.intp)
     c = correlations.copy()
+    n_known = 0  # columns that are active or skipped: the active ones are `chosen`
     chosen: list[int] = []
     coefs: list[np.ndarray] = []
     skipped: list[int] = []
@@ -359,22 +365,31 @@ def orthogonal_pursuit_on_gram(
             row = rows.load(k, c, chosen)
         # The column's part outside the span of the active ones, which is what is left to explain
         # with: without one, no coefficient of it is determined.
-        inner = _solve(L[:t, :t], row[chosen])
+        if t == room < size:
+            room = min(2 * room, size)
+            L, smaller = np.eye(room, order="F"), L
+            L[:t, :t] = smaller
+            z = np.append(z, np.zeros(room - t))
+        inner = np.zeros(room)
+        inner[:t] = row[active[:t]]
+        inner = dtrsv(L, inner, lower=1, overwrite_x=1)
         outside = row[k] - inner @ inner
-        available[k] = False
+        known[n_known] = k
+        n_known += 1
         if outside <= DEPENDENT or t == size:
             skipped.append(k)
             c[k] = 0.0
             continue
-        L[t, :t], L[t, t] = inner, np.sqrt(outside)
-        gram[t] = row
-        z[t] = (correlations[k] - inner @ z[:t]) / L[t, t]
+        explained = (correlations[k] - inner @ z) / math.sqrt(outside)
+        L[t, :t], L[t, t] = inner[:t], math.sqrt(outside)
+        gram[t], z[t], active[t] = row, explained, k
         chosen.append(k)
-        square = max(square - z[t] ** 2, 0.0)
+        square = max(square - explained**2, 0.0)
         t += 1
-        beta = _solve(L[:t, :t], z[:t], trans="T")
+        beta = dtrsv(L, z, lower=1, trans=1)[:t]
         # From the start again every time, so that rounding errors do not add up along the path.
-        c = np.where(available, correlations - beta @ gram[:t], 0.0)
+        c = correlations - beta @ gram[:t]
+        c[known[:n_known]] = 0.0
         coefs.append(beta)
         squares.append(square)
         if end_round is not None and end_round(_share_left(squares), so_far):
@@ -388,13 +403,6 @@ def orthogonal_pursuit_on_gram(
 def _share_left(squares: list[float]) -> float:
     """Divide the norm of the residual by that of y."""
     return float(np.sqrt(squares[-1] / squares[0])) if squares[0] > 0 else 0.0
-
-
-def _solve(L: np.ndarray, b: np.ndarray, trans: str = "N") -> np.ndarray:
-    """Compute L^-1 b or L'^-1 b; LAPACK refuses systems of size 0."""
-    if len(b) == 0:
-        return b
-    return solve_triangular(L, b, trans=trans, lower=True, check_finite=False)
 
 
 # Pursuit among so many columns costs a fifth of the rows of the Gram matrix that it selects.

@@ -153,6 +153,16 @@ def test_rows_of_the_gram_matrix_by_any_plan(monkeypatch):
     sparse = ColumnDictionary(sp.csr_array(X), weight, centre=True)
     np.testing.assert_allclose(sparse.gram(), expected, atol=1e-12)
     reference = MatchingPursuitRegressor(200).fit(X, y, sample_weight=weight)
+    rows = GramRows(dictionary, 3)
+    np.testing.assert_allclose(rows.get(7, expected[7]), expected[7], atol=1e-12)
+    assert rows.is_kept.all()  # a small matrix is computed as a whole
+    monkeypatch.setattr(_dictionary, "FEW_PRODUCTS", 0)
+    rows = GramRows(dictionary, 3)
+    rows.get(7, np.zeros(40))
+    assert np.flatnonzero(rows.is_kept).tolist() == [7]
+    rows.get(8, np.zeros(40))
+    assert rows.is_kept.all()  # and a larger one when a second part of it is needed
+    monkeypatch.setattr(_dictionary, "FEW_MORE_PRODUCTS", 0)
     monkeypatch.setattr(_dictionary, "BLOCK", 3)
     for share, memory in [(0.25, 2**28), (2.0, 2**28), (2.0, 0)]:
         monkeypatch.setattr(_dictionary, "SHARE_BEFORE_ALL", share)
@@ -166,6 +176,24 @@ def test_rows_of_the_gram_matrix_by_any_plan(monkeypatch):
             assert [row is not None for row in rows.views] == rows.is_kept.tolist()
         model = MatchingPursuitRegressor(200).fit(X, y, sample_weight=weight)
         np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_orthogonal_rounds_are_least_squares_with_room_for_any_number_of_columns():
+    """Round by round, almost to the number of rows."""
+    X, y, weight = problem(n=45, d=60)
+    model = MatchingPursuitRegressor(60, variant="orthogonal").fit(X, y, sample_weight=weight)
+    root, centred = np.sqrt(weight)[:, None], X - weight @ X
+    path, y = model.coef_path_, y - weight @ y
+    assert model.n_estimators_ >= 40
+    for t in range(1, 41):
+        chosen = model.selected_[:t]
+        coef = np.linalg.lstsq(root * centred[:, chosen], root[:, 0] * y, rcond=None)[0]
+        np.testing.assert_allclose(path[t, chosen], coef, rtol=1e-6, atol=1e-10)
+        residual = y - centred[:, chosen] @ coef
+        assert model.residual_norms_[t] ** 2 == pytest.approx(weight @ residual**2, abs=1e-10)
+        if t < 40:  # the next column has the largest product with the residuals
+            products = np.abs((centred / model.column_scale_).T @ (weight * residual))
+            assert products[model.selected_[t]] == pytest.approx(products.max(), rel=1e-6)
 
 
 def test_rows_used_least_recently_are_dropped_first():
