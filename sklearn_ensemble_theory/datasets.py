@@ -12,6 +12,7 @@ from scipy.stats import ncx2, norm
 from sklearn.preprocessing import PolynomialFeatures
 
 from sklearn_ensemble_theory._running import called
+from sklearn_ensemble_theory.bounds import matching_pursuit_exponent
 from sklearn_ensemble_theory.bounds._arguments import (
     checked_generator,
     checked_numbers,
@@ -29,6 +30,7 @@ __all__ = [
     "make_polynomial",
     "make_ringnorm",
     "make_sine_regression",
+    "make_slow_pursuit",
     "make_tent",
     "make_threenorm",
     "make_twonorm",
@@ -369,6 +371,102 @@ def make_polynomial(
     mean /= mean.std() or 1.0
     y = mean + noise * rng.standard_normal(n_samples)
     return (X, y, mean) if return_mean else (X, y)
+
+
+# --- a dictionary on which matching pursuit is slow -----------------------------------------------
+
+# Of `make_slow_pursuit`: the square of y in units of the first gauge, which sets the speed of the
+# first rounds, and how far correlations that need not be the largest stay below it.
+FIRST_SQUARE, SLACK = 1.5, 0.003
+
+
+def make_slow_pursuit(n_rounds: int = 200) -> tuple[np.ndarray, np.ndarray]:
+    """Make a dictionary and a target on which matching pursuit is as slow as it can be.
+
+    Plain matching pursuit without an intercept selects column 0, 1, 2, ... of X in turn, and its
+    mean squared residual after t rounds decreases as t^(-0.3656), with the worst exponent of all,
+    :func:`~sklearn_ensemble_theory.bounds.matching_pursuit_exponent`. It is 0.3 times
+    :func:`~sklearn_ensemble_theory.bounds.matching_pursuit_bound`, although y is the mean of two
+    columns. Learning rates below 1, and least squares over the chosen columns, find them soon. The
+    data are not random. The cost is O(n_rounds³).
+
+    Parameters
+    ----------
+    n_rounds : int, default=200
+        Number T of rounds in which pursuit is slow.
+
+    Returns
+    -------
+    X : ndarray of shape (n_rounds + 2, n_rounds + 2)
+        Independent columns of mean square 1.
+    y : ndarray of shape (n_rounds + 2,)
+        The mean of the last two columns; its gauge gamma(y) is 1.
+
+    Raises
+    ------
+    ValueError
+        If `n_rounds` is not a positive int.
+
+    See Also
+    --------
+    sklearn_ensemble_theory.MatchingPursuitRegressor : The algorithm.
+
+    Notes
+    -----
+    That such dictionaries exist is a result of Klusowski and Siegel (2025). This one is built from
+    the proof of the bound, in which all inequalities have to be nearly equalities; see
+    :ref:`rate-of-matching-pursuit` in the user guide. It was checked for up to 3,000 rounds.
+
+    References
+    ----------
+    J. M. Klusowski and J. W. Siegel (2025). "Sharp convergence rates for matching pursuit".
+    *IEEE Transactions on Information Theory* 71, 5556-5569.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory import MatchingPursuitRegressor
+    >>> from sklearn_ensemble_theory.datasets import make_slow_pursuit
+    >>> X, y = make_slow_pursuit(100)
+    >>> model = MatchingPursuitRegressor(100, fit_intercept=False).fit(X, y)
+    >>> (model.residual_norms_[[1, 10, 100]] ** 2).round(3)
+    array([0.184, 0.087, 0.038])
+    """
+    _check_size("n_rounds", n_rounds)
+    T, p = int(n_rounds), matching_pursuit_exponent()
+    G = 2 * p / (1 - p)
+    # The square a of the residual is FIRST_SQUARE b^-G for the bound b on its gauge, which a round
+    # of correlation d increases by d: d² is the decrease of a.
+    d, b = np.empty(T + 1), 1.0
+    for t in range(T + 1):
+        last, d[t] = 0.0, FIRST_SQUARE * G * b ** (-G - 1)
+        while abs(d[t] - last) > 1e-15 * last:
+            last = d[t]
+            d[t] = -FIRST_SQUARE * b**-G * np.expm1(-G * np.log1p(last / b)) / last
+        b += d[t]
+    # The products of the columns. Column t was as correlated with the residuals of the rounds
+    # before as the columns of these; those of long ago become correlated with the opposite sign,
+    # as much as the column of each round is.
+    most = (1 - SLACK) * (1 - d[1:] / d[:-1])
+    gram, with_y, with_residual = np.eye(T), np.empty(T), np.zeros(T)
+    for t in range(T):
+        product = np.minimum(most[:t], (with_residual[:t] + (1 - SLACK) * d[t + 1]) / d[t])
+        gram[:t, t] = gram[t, :t] = product
+        with_y[t] = d[t] + d[:t] @ product
+        with_residual[:t] -= d[t] * product
+    # Columns and a target with these products, and two columns whose mean is the target in such
+    # units that their correlation, that of the target, is never the largest.
+    of_target = FIRST_SQUARE - np.append(0.0, np.cumsum(d[: T - 1] * with_y[:-1]))
+    gauge = (1 + SLACK) * np.max(of_target / d[:T])
+    X = np.zeros((T + 2, T + 2))
+    X[:T, :T] = np.linalg.cholesky(gram).T
+    y = np.zeros(T + 2)
+    y[:T] = np.linalg.solve(X[:T, :T].T, with_y)
+    y[T] = np.sqrt(FIRST_SQUARE - y[:T] @ y[:T])
+    y /= gauge
+    X[:, T:] = y[:, None]
+    X[T + 1, T:] = np.array([1, -1]) * np.sqrt(1 - y @ y)
+    scale = np.sqrt(T + 2)
+    return scale * X, scale * y
 
 
 # --- two classes of normal variables, by Breiman --------------------------------------------------

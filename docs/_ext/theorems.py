@@ -808,10 +808,17 @@ THEOREMS = {
         ),
         "matching_pursuit_bound": (
             "Matching pursuit",
-            r"\gamma(y)^2 \bigl(1 + \nu (2 - \nu) \theta^2 t\bigr)^{-q / (2 + q)}, \quad"
-            r" q = (2 - \nu) \theta",
-            "learning rate ν, weakness θ; (1 + t)^-1/3 for ν = θ = 1",
-            BACH + "§10.3.3",
+            r"\gamma(y)^2 \min\bigl\{(1 + \kappa t)^{-q / (2 + q)}, M (1 + \kappa t)^{-p}\bigr\},"
+            r" \quad q = (2 - \nu) \theta, \quad \kappa = \nu \theta (2 + q)",
+            "learning rate ν, weakness θ; κ = 3, p = 0.3656 and M = 1.027 for ν = θ = 1",
+            BACH + "§10.3.3; Sil'nichenko (2004)",
+        ),
+        "matching_pursuit_exponent": (
+            "Exponent of matching pursuit",
+            r"p = \frac{\Gamma}{2 + \Gamma}, \quad \Gamma \Bigl((1 + \Gamma)^{1 / (2 + \Gamma)}"
+            r" \Bigl(1 + \frac{1}{1 + \Gamma}\Bigr) - 1\Bigr) = q",
+            "for q = (2 - ν) θ of at least 1",
+            "Sil'nichenko (2004); Klusowski and Siegel (2025)",
         ),
         "orthogonal_matching_pursuit_bound": (
             "Orthogonal matching pursuit",

@@ -126,6 +126,7 @@ __all__ = [
     "massart_boosting_n_rounds",
     "massart_confidence_threshold",
     "matching_pursuit_bound",
+    "matching_pursuit_exponent",
     "matching_pursuit_kappa",
     "matching_pursuit_kappa_bracket",
     "mcdiarmid_deviation",

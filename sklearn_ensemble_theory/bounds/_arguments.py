@@ -154,6 +154,15 @@ TEXTS = {
         n_features : int
             Number d of features, or the rank of X if it is smaller; at most n.
         """,
+    "references_of_pursuit": """
+        References
+        ----------
+        A. V. Sil'nichenko (2004). "Rate of convergence of greedy algorithms". *Mathematical Notes*
+        76, 582-586.
+
+        J. M. Klusowski and J. W. Siegel (2025). "Sharp convergence rates for matching pursuit".
+        *IEEE Transactions on Information Theory* 71, 5556-5569.
+        """,
     "rho": """
         rademacher : float, default=1.0
             The constant rho of the Rademacher complexity in [Bach, eq. (10.15)].

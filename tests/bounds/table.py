@@ -598,6 +598,11 @@ TABLE = {
         call(n_rounds=10, gauge=2.0, learning_rate=0.5, weakness=0.5),
         "test_greedy::test_where_the_pursuit_rates_are_tight",
     ),
+    "matching_pursuit_exponent": bound(
+        # G / (2 + G) with G = 1.1523436882652335...
+        call(learning_rate=1.0, weakness=1.0),
+        value=0.3655514126060854,
+    ),
     "matching_pursuit_kappa": bound(
         call(gram=np.eye(3)),
         "test_boosting_comparisons::test_kappa_of_orthogonal_and_of_equally_correlated_columns",

@@ -4,12 +4,13 @@ from itertools import combinations, islice
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog, minimize_scalar
+from scipy.optimize import brentq, linprog, minimize_scalar
 from scipy.special import expit
 
 from sklearn_ensemble_theory import MatchingPursuitRegressor, bounds
 from sklearn_ensemble_theory.boosting.losses import HuberLoss, LogisticLoss, SquaredLoss
 from sklearn_ensemble_theory.boosting.steps import SmoothStep
+from sklearn_ensemble_theory.datasets import make_slow_pursuit
 
 from ..boosting.engine import BoostingRounds, Columns, EmpiricalRisk
 
@@ -100,7 +101,7 @@ def test_exercise_10_6_holds_along_runs(seed):
     assert (np.array(risks) <= right / 2).all()
     model = MatchingPursuitRegressor(400, fit_intercept=False).fit(psi, y)
     np.testing.assert_allclose(2 * np.array(risks)[:50], model.residual_norms_[1:51] ** 2)
-    # The printed rate of [Bach, §10.3.3] is twice this one, ours of (1 + t)^(-1/3) in between.
+    # The printed rate of [Bach, §10.3.3] is twice this one, and ours is below it.
     t = np.arange(1, 401)
     ours = bounds.matching_pursuit_bound(t, gauge(psi, y))
     assert (model.residual_norms_[1:] ** 2 <= ours[: model.n_estimators_]).all()
@@ -128,6 +129,101 @@ def test_where_the_pursuit_rates_are_tight():
     model.fit(psi, psi.sum(axis=1) / m)
     attained = model.residual_norms_[1] ** 2 / bounds.orthogonal_matching_pursuit_bound(1, 1.0)
     assert attained == pytest.approx(0.5)
+
+
+def worst_powers(q):
+    """G by the largest root over u of G (u^-(G+1) + u - 1) = q: a delay inequality for each u."""
+    roots = [
+        brentq(lambda G, u=u: G * (u ** -(G + 1) + u - 1) - q, 0.5, 10)
+        for u in np.linspace(1, 1.6, 601)
+    ]
+    return max(roots)
+
+
+def test_the_exponent_of_pursuit_is_that_of_the_best_delay():
+    for nu, theta in [(1.0, 1.0), (0.5, 1.0), (0.1, 1.0), (0.3, 0.7)]:
+        G = worst_powers((2 - nu) * theta)
+        found = bounds.matching_pursuit_exponent(nu, theta)
+        assert found == pytest.approx(G / (2 + G), abs=1e-6)
+    assert bounds.matching_pursuit_exponent() / 2 == pytest.approx(0.1828, abs=5e-5)
+    assert bounds.matching_pursuit_exponent(1.0, 0.5) == 0.5 / 2.5
+    exponents = [bounds.matching_pursuit_exponent(nu) for nu in (1, 0.99, 0.9, 0.5, 1e-9)]
+    assert (np.diff(exponents) > 0).all()
+    assert exponents[-1] == pytest.approx(0.61097, abs=1e-5)
+
+
+def test_the_inequalities_of_the_proof_of_the_rate_of_pursuit():
+    """[1], [2] and [3] of the user guide along runs, the delay inequality and the constant."""
+    rng = np.random.default_rng(0)
+    for seed, (nu, theta) in enumerate([(1.0, 1.0), (0.6, 1.0), (0.5, 0.8)] * 4):
+        psi = rng.standard_normal((12, 25)) + seed % 3 * rng.standard_normal((12, 1))
+        psi /= np.sqrt(np.mean(psi**2, axis=0))
+        c = rng.standard_normal(25) * (rng.random(25) < 0.4)
+        r, b = psi @ c, [np.abs(c).sum()]
+        if seed < 3:
+            psi, r = make_slow_pursuit(150)
+            b = [1.0]
+        residuals, d = [r], []
+        for _ in range(80):
+            products = psi.T @ r / len(r)
+            allowed = np.flatnonzero(np.abs(products) >= theta * np.abs(products).max())
+            j = rng.choice(allowed) if theta < 1 else np.abs(products).argmax()
+            d.append(abs(products[j]))
+            r = r - nu * products[j] * psi[:, j]
+            residuals.append(r)
+            b.append(b[-1] + nu * d[-1])
+        R, d, b = np.array(residuals), np.array(d), np.array(b)
+        inner = R @ R.T / len(r)
+        a = np.diag(inner)
+        np.testing.assert_allclose(np.diff(a), -nu * (2 - nu) * d**2, atol=1e-12)
+        t, s = np.tril_indices(len(d))
+        lower = theta * a[s] - d[s] * (b[t] - b[s])
+        assert (d[t] * b[s] >= theta * inner[t, s] - 1e-12).all()
+        assert (theta * inner[t, s] >= lower - 1e-12).all()
+        kappa, q = nu * theta * (2 + (2 - nu) * theta), (2 - nu) * theta
+        assert (a * (1 + kappa * np.arange(len(a))) <= b**2 * (1 + 1e-12)).all()
+        # The piecewise linear function through (b, a), and the delay inequality for one u.
+        p = bounds.matching_pursuit_exponent(nu, theta)
+        G = 2 * p / (1 - p)
+        u = (1 + G) ** (1 / (2 + G))
+        x = np.linspace(b[0], b[-1] / u, 2000)
+        steps = np.append(np.diff(a) / np.diff(b), 0)
+        D = -steps[np.searchsorted(b, [x, u * x], side="right") - 1]
+        assert (x * D[1] + (u - 1) * x * D[0] >= q * np.interp(x, b, a) - 1e-9)[:-1].all()
+        # C b_0^(2 + G) x^-G is above it, with the C of the bound.
+        C = (bounds.matching_pursuit_bound(1e12, 1.0, nu, theta) * (kappa * 1e12) ** p) ** (
+            1 + G / 2
+        )
+        assert 1 <= C < 1.5
+        assert (a * b**G <= C * b[0] ** (2 + G)).all()
+
+
+@pytest.mark.parametrize("n_rounds", [1, 2, 40, 600])
+def test_the_exponent_of_pursuit_is_attained(n_rounds):
+    """Column after column is selected, and the residual stays at 0.3 of the bound."""
+    X, y = make_slow_pursuit(n_rounds)
+    np.testing.assert_allclose(np.mean(X**2, axis=0), 1)
+    np.testing.assert_allclose((X[:, -1] + X[:, -2]) / 2, y)
+    model = MatchingPursuitRegressor(n_rounds, fit_intercept=False).fit(X, y)
+    np.testing.assert_array_equal(model.selected_, np.arange(n_rounds))
+    t = np.arange(n_rounds + 1)
+    squares = model.residual_norms_**2
+    bound = bounds.matching_pursuit_bound(t, 1.0)
+    assert (squares <= bound).all()
+    assert (squares[1:] >= 0.29 * bound[1:]).all()
+    if n_rounds == 40:
+        assert gauge(X, y) == pytest.approx(1)
+    if n_rounds == 600:
+        slope = np.polyfit(np.log(t[100:]), np.log(squares[100:]), 1)[0]
+        assert slope == pytest.approx(-0.3656, abs=1e-3)
+        for nu in (0.99, 0.5):  # small steps leave the trap
+            slower = MatchingPursuitRegressor(n_rounds, learning_rate=nu, fit_intercept=False)
+            fast = slower.fit(X, y).residual_norms_ ** 2
+            assert (fast <= bounds.matching_pursuit_bound(t[: len(fast)], 1.0, nu)).all()
+            assert fast[100] < 0.05 * squares[100]
+            if nu == 0.99:
+                assert fast[100] < 1e-4
+        assert squares[[10, 100]].round(3).tolist() == [0.087, 0.038]
 
 
 @pytest.mark.parametrize("d", [2, 4, 7])
