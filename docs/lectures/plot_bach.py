@@ -547,9 +547,9 @@ for step in ("joint", "line_search"):
 # -----------------------
 # For the squared loss (10.6) is matching pursuit: the column with the largest
 # correlation with the residuals, and its coefficient. The mean squared residual
-# is at most :math:`\gamma(y)^2 t^{-1/3}` for any columns (and
-# with the exponent 0.3656 instead of 1/3 in fact), and at most :math:`(1-\kappa^2)^t` times the first one if they span.
-# With the span re-fitted in each round (orthogonal pursuit) it is at most
+# is at most :math:`\gamma(y)^2 t^{-1/3}` for any columns (in fact the exponent
+# is 0.3656), and at most :math:`(1-\kappa^2)^t` times the first one if they
+# span. With the span re-fitted in each round (orthogonal pursuit) it is at most
 # :math:`\gamma(y)^2/t`. A run on 8 columns in 8 dimensions:
 from sklearn_ensemble_theory import MatchingPursuitRegressor
 
