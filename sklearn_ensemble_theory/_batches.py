@@ -18,11 +18,11 @@ import numpy as np
 from scipy.sparse import issparse
 
 from sklearn_ensemble_theory._blocks import (
-    FAN_IN,
-    added,
+    TreeSum,
     any_collection,
     applied,
     split_arguments,
+    tree_sum,
 )
 from sklearn_ensemble_theory._door import check_for_blocks, fit_blocks, fitted_twin
 from sklearn_ensemble_theory._features import Features, is_frame, refuse_unread
@@ -143,10 +143,7 @@ class BatchBlocks:
         return list(_Results(self, function, args))
 
     def sum(self, function: Callable[..., Any], *args: Any) -> Any:
-        total = TreeSum()
-        for result in _Results(self, function, args):
-            total.add(result)
-        return total.value()
+        return tree_sum(_Results(self, function, args))
 
     def step(self, function: Callable[..., Any], *args: Any) -> tuple["BatchBlocks", Any]:
         total, kept = TreeSum(), []
@@ -170,38 +167,6 @@ class _Results:
 
 def _one(block: Any) -> int:
     return 1
-
-
-class TreeSum:
-    """A running sum in the order of a sum over blocks of Dask: `FAN_IN` at a time.
-
-    Each level holds the sum of fewer than `FAN_IN` results of the level below it, and their number.
-    """
-
-    def __init__(self) -> None:
-        self.levels: list[tuple[Any, int]] = []
-
-    def add(self, value: Any, level: int = 0) -> None:
-        if level == len(self.levels):
-            self.levels.append((None, 0))
-        total, n = self.levels[level]
-        total, n = added([total, value]), n + 1
-        if n < FAN_IN:
-            self.levels[level] = total, n
-        else:
-            self.levels[level] = None, 0
-            self.add(total, level + 1)
-
-    def value(self) -> Any:
-        """The sum of all that was added; the last call, as it empties the levels."""
-        level = 0
-        while level + 1 < len(self.levels):
-            total, n = self.levels[level]
-            if n:
-                self.levels[level] = None, 0
-                self.add(total, level + 1)
-            level += 1
-        return self.levels[-1][0] if self.levels else None
 
 
 # --- what the user gives --------------------------------------------------------------------------

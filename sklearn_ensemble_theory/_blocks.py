@@ -7,23 +7,32 @@ and move nothing but sums. A block may be None, for a chunk without rows; functi
 for it. `_rows.py` has the checks of rows in blocks, `by_chunks` here their lazy predictions.
 """
 
-import operator
-import pickle
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import reduce, wraps
+from functools import wraps
 from importlib import import_module
 from inspect import signature
 from numbers import Real
 from typing import Any, Protocol, Self, TypeVar, cast
-from uuid import uuid4
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from sklearn_ensemble_theory._categories import MOST_DENSE_VALUES, fitted_encoder
+from sklearn_ensemble_theory._graphs import (
+    COMMON,
+    Common,
+    OwnGraph,
+    computed,
+    delayed_calls,
+    futures_of,
+    itself,
+    n_threads,
+    own_graphs,
+    persisted,
+    values_of,
+)
 from sklearn_ensemble_theory._running import reworded
 from sklearn_ensemble_theory._typing import Estimator
 
@@ -33,10 +42,9 @@ FAN_IN = 8
 LARGEST_OFFSET = 1e150
 # The blocks that one task needs at once have at most this share of a worker's memory.
 GROUP_SHARE = 1 / 8
-# In the place of what all calls share.
-COMMON = object()
-# Common arguments of at most so many bytes go with each task, without a task of their own.
-SMALL = 2**15
+# At most so many blocks are read by one task, a power of FAN_IN, and at least so many tasks are
+# there for each thread.
+TOGETHER, TASKS_OF_THREAD = FAN_IN**2, 4
 # What to do with two tables whose chunks cannot be paired by position.
 JOIN = (
     "Make one table of both, by a column that identifies rows (dask.dataframe.merge), and take X, "
@@ -47,17 +55,28 @@ UNKNOWN_CATEGORY = "__UNKNOWN_CATEGORIES__"
 
 
 class Blocks(Protocol):
-    """Objects in blocks.
+    """Objects in blocks: what an engine has to do, and all that an algorithm may ask of it.
 
-    The arguments of a function come after the block: those that are blocks themselves, of the
-    same number, block by block, all others as they are. Functions are pure: a block may be
-    computed again where a worker was lost.
+    - The arguments of a function come after the block: first those that are blocks themselves, of
+      the same number, then all others as they are, the same for every block. The engine sends a
+      function, these arguments and sums; it never moves a block except to where it is read.
+    - A block may be None, for a chunk without rows. No function is called for it: its result is
+      None, and sums leave it out. So may a result be None, or the block of a new pair.
+    - Functions are pure but for memos, are found by their module's name, and may be called again
+      for the same block, at any place, where a result was lost. Their arguments never change.
+    - Sums are added by ``+`` as by `TreeSum`, with `grouped` blocks in any order: these results are
+      exact, or keep the parts of blocks apart.
+    - Exceptions of functions reach the caller, of any of the blocks that raise one.
+    - Blocks that nobody refers to are forgotten: the engine keeps no task or result of an earlier
+      pass.
+
+    ``tests/test_engines.py`` asks this of every engine, and has one of some fifty lines.
     """
 
     def __len__(self) -> int: ...
 
     def grouped(self) -> "Blocks":
-        """The same blocks, those of one worker in one task."""
+        """The same blocks, of which an engine may sum those at one place together."""
         ...
 
     def map(self, function: Callable[..., Any], *args: Any) -> "Blocks":
@@ -65,7 +84,7 @@ class Blocks(Protocol):
         ...
 
     def sum(self, function: Callable[..., Any], *args: Any) -> Any:
-        """The sum of the results, by ``+`` in the order of the blocks; None without any."""
+        """The sum of the results; None without any."""
         ...
 
     def step(self, function: Callable[..., Any], *args: Any) -> tuple["Blocks", Any]:
@@ -78,16 +97,20 @@ class Blocks(Protocol):
 
 
 class GivenBlocks(Blocks, Protocol):
-    """Blocks (number, X, y, weight) as they are given: chunks of Dask, or batches."""
+    """Blocks (number, X, y, weight) as they are given: chunks of Dask, or batches.
+
+    The numbers count from 0; X is an array or data frame, y and the weight of as many rows, or
+    None. They may be read again at each use, and are never all in memory.
+    """
 
     def map(self, function: Callable[..., Any], *args: Any) -> "GivenBlocks": ...
 
     def lazily(self, function: Callable[..., Any], *args: Any) -> "GivenBlocks":
-        """The results as blocks, which are computed at each read and not kept."""
+        """The results as blocks, which are computed at each read and need not be kept."""
         ...
 
     def taken(self, numbers: Sequence[int]) -> "GivenBlocks":
-        """The blocks with these numbers."""
+        """The blocks with these numbers, which increase."""
         ...
 
     def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
@@ -122,11 +145,13 @@ class DaskBlocks:
     """Blocks as delayed objects of Dask, computed by its current scheduler.
 
     `paired` says that each is a pair whose first part is the block: what `step` has computed, which
-    is not taken apart by a task of its own.
+    is not taken apart by a task of its own. Blocks that are not `kept` are computed at each read:
+    inside the task that reads them, if they share nothing with each other.
     """
 
-    def __init__(self, blocks: Sequence[Any], paired: bool = False) -> None:
-        self.blocks, self.paired = list(blocks), paired
+    def __init__(self, blocks: Sequence[Any], paired: bool = False, kept: bool = True) -> None:
+        self.blocks, self.paired, self.kept = list(blocks), paired, kept
+        self._own: list[OwnGraph] | None = None
 
     def __len__(self) -> int:
         return len(self.blocks)
@@ -143,25 +168,27 @@ class DaskBlocks:
         return self if groups is None else GroupedBlocks(self, groups)
 
     def repeated(self, value: Any) -> "DaskBlocks":
-        import dask
-
-        (kept,) = dask.persist(*_delayed_calls([(_itself, COMMON)], [], _Common(value)))
-        return DaskBlocks([kept] * len(self))
+        return DaskBlocks(
+            persisted(delayed_calls([(itself, COMMON)], [], Common(value))) * len(self)
+        )
 
     def taken(self, numbers: Sequence[int]) -> "DaskBlocks":
-        return DaskBlocks([self.blocks[number] for number in numbers], self.paired)
+        return DaskBlocks([self.blocks[n] for n in numbers], self.paired, self.kept)
 
     def lazily(self, function: Callable[..., Any], *args: Any) -> "DaskBlocks":
         """The results as blocks, which are computed at each read and not kept."""
-        return DaskBlocks(self._tasks(function, args))
+        common, lists = self._common_of(args)
+        calls = [
+            (_applied_to_parts, function, COMMON, *(one.key for one in blocks))
+            for blocks in zip(*lists, strict=True)
+        ]
+        return DaskBlocks(delayed_calls(calls, _flat(lists), common), kept=False)
 
     def map(self, function: Callable[..., Any], *args: Any) -> "DaskBlocks":
-        import dask
-
-        return DaskBlocks(dask.persist(*self._tasks(function, args)))
+        return DaskBlocks(persisted(self._tasks(next, 1, function, args)))
 
     def sum(self, function: Callable[..., Any], *args: Any) -> Any:
-        return _tree_sum(self._tasks(function, args)).compute()
+        return computed(_tree_sum(self._tasks(tree_sum, TOGETHER, function, args)))[0]
 
     def sum_of_groups(
         self, groups: list[list[int]], function: Callable[..., Any], *args: Any
@@ -172,97 +199,63 @@ class DaskBlocks:
             (_sum_of_group, function, COMMON, *([one[i].key for i in group] for one in lists))
             for group in groups
         ]
-        dependencies = [block for blocks in lists for block in blocks]
-        return _tree_sum(_delayed_calls(calls, dependencies, common)).compute()
+        return computed(_tree_sum(delayed_calls(calls, _flat(lists), common)))[0]
 
     def step(self, function: Callable[..., Any], *args: Any) -> tuple["DaskBlocks", Any]:
-        import dask
-
-        pairs = self._tasks(function, args)
+        pairs = self._tasks(next, 1, function, args)
         # Taken out where the pair is: a sum of pairs would move the blocks between workers.
-        values = _delayed_calls([(second_of, pair.key) for pair in pairs], pairs)
+        values = delayed_calls([(second_of, pair.key) for pair in pairs], pairs)
         if len(values) > FAN_IN:
-            values = [_tree_sum(values)]
-        kept = dask.persist(*pairs, *values)
-        return DaskBlocks(kept[: len(pairs)], paired=True), added(_computed(kept[len(pairs) :]))
+            values = _tree_sum(values)
+        kept = persisted([*pairs, *values])
+        return DaskBlocks(kept[: len(pairs)], paired=True), added(values_of(kept[len(pairs) :]))
 
     def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
         """The results, which should be small, in the order of the blocks."""
-        import dask
+        return _flat(computed(self._tasks(list, TOGETHER, function, args)))
 
-        return list(dask.compute(*self._tasks(function, args)))
+    def _tasks(
+        self,
+        together: Callable[[Iterator[Any]], Any],
+        most: int,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+    ) -> list[Any]:
+        """A task for each block, or for up to `most` that are read one after the other.
 
-    def _tasks(self, function: Callable[..., Any], args: Sequence[Any]) -> list[Any]:
+        It returns `together` of their results.
+        """
         common, lists = self._common_of(args)
-        calls = [
-            (_applied_to_parts, function, COMMON, *(one.key for one in blocks))
-            for blocks in zip(*lists, strict=True)
-        ]
-        return _delayed_calls(calls, [block for blocks in lists for block in blocks], common)
+        n, size, own = len(self), 1, None
+        if not self.kept:
+            if self._own is None:
+                self._own = own_graphs(self.blocks) or []
+            own = self._own or None
+        keys = [[one.key for one in each] for each in lists]
+        if own is not None:
+            keys[0] = [one.sources for one in own]
+            lists[0] = self.blocks[:1] if any(keys[0]) else []
+            if len(lists) == 1:
+                while size < most and n >= size * FAN_IN * TASKS_OF_THREAD * max(n_threads(), 1):
+                    size *= FAN_IN
+        calls = []
+        for start in range(0, n, size):
+            part = slice(start, start + size)
+            graphs = None if own is None else Common(own[part])
+            calls.append(
+                (_applied_to_blocks, together, function, COMMON, graphs, *(k[part] for k in keys))
+            )
+        return delayed_calls(calls, _flat(lists), common, size)
 
-    def _common_of(self, args: Sequence[Any]) -> tuple["_Common", list[list[Any]]]:
+    def _common_of(self, args: Sequence[Any]) -> tuple[Common, list[list[Any]]]:
         """What all calls share, and the blocks of each argument that is blocks, these first."""
         parts, shared = split_arguments(args, DaskBlocks)
         paired = tuple(each.paired for each in (self, *parts))
-        return _Common((paired, shared)), [each.blocks for each in (self, *parts)]
+        return Common((paired, shared)), [each.blocks for each in (self, *parts)]
 
 
-@dataclass(frozen=True)
-class _Common:
-    """What all tasks share: an object in which Dask looks for no keys."""
-
-    value: Any
-
-
-def _delayed_calls(calls: list[tuple], dependencies: list[Any], common: Any = None) -> list[Any]:
-    """Delayed calls as one graph, which takes a fraction of the time of `dask.delayed` for each.
-
-    A call is (function, arguments): keys of the dependencies, lists of them, or objects.
-    """
-    from dask.delayed import Delayed
-    from dask.highlevelgraph import HighLevelGraph
-
-    name = f"{calls[0][0].__name__}-{uuid4().hex}"
-    keys = [f"{name}-{i}" for i in range(len(calls))]
-    graph: dict[str, tuple] = {}
-    if not _is_small(common):  # one object for all tasks, which is sent to a worker once
-        graph[f"{name}-common"] = (_itself, common)
-        common = f"{name}-common"
-    for key, call in zip(keys, calls):
-        graph[key] = tuple(common if each is COMMON else each for each in call)
-    layers = HighLevelGraph.from_collections(name, graph, dependencies=dependencies)
-    return [Delayed(key, layers, layer=name) for key in keys]
-
-
-def _is_small(common: Any) -> bool:
-    try:
-        return len(pickle.dumps(common)) <= SMALL
-    except (AttributeError, TypeError, pickle.PicklingError):  # functions of a session
-        return False
-
-
-def _itself(common: Any) -> Any:
-    return common
-
-
-def futures_of(persisted: Sequence[Any]) -> list[Any] | None:
-    """The futures of persisted objects; None without a cluster."""
-    if "distributed" not in sys.modules:
-        return None
-    from distributed import futures_of
-
-    by_key = {future.key: future for future in futures_of(list(persisted))}
-    return [by_key[one.key] for one in persisted] if by_key else None
-
-
-def _computed(persisted: Sequence[Any]) -> list[Any]:
-    """The values of persisted objects, without a task for each."""
-    futures = futures_of(persisted)
-    if futures is not None:
-        return list(futures[0].client.gather(futures))
-    import dask
-
-    return list(dask.compute(*persisted))
+def _flat(lists: Sequence[list[Any]]) -> list[Any]:
+    return [each for one in lists for each in one]
 
 
 def in_tree_order(parts: Mapping[int, Any], n: int) -> Any:
@@ -273,25 +266,85 @@ def in_tree_order(parts: Mapping[int, Any], n: int) -> Any:
     return values[0]
 
 
-def _tree_sum(tasks: list[Any]) -> Any:
-    """The sum of results of tasks, `FAN_IN` at a time."""
+def _tree_sum(tasks: list[Any]) -> list[Any]:
+    """The sum of results of tasks, `FAN_IN` at a time, as the only one."""
     while len(tasks) > 1:
         groups = [tasks[start : start + FAN_IN] for start in range(0, len(tasks), FAN_IN)]
-        tasks = _delayed_calls([(added, [one.key for one in group]) for group in groups], tasks)
-    return tasks[0]
+        tasks = delayed_calls([(added, [one.key for one in group]) for group in groups], tasks)
+    return tasks
+
+
+class TreeSum:
+    """A running sum in the order of a sum over blocks: `FAN_IN` at a time.
+
+    Each level holds the sum of fewer than `FAN_IN` results of the level below it, and their number.
+    """
+
+    def __init__(self) -> None:
+        self.levels: list[tuple[Any, int]] = []
+
+    def add(self, value: Any, level: int = 0) -> None:
+        if level == len(self.levels):
+            self.levels.append((None, 0))
+        total, n = self.levels[level]
+        total, n = added([total, value]), n + 1
+        if n < FAN_IN:
+            self.levels[level] = total, n
+        else:
+            self.levels[level] = None, 0
+            self.add(total, level + 1)
+
+    def value(self) -> Any:
+        """The sum of all that was added; the last call, as it empties the levels."""
+        level = 0
+        while level + 1 < len(self.levels):
+            total, n = self.levels[level]
+            if n:
+                self.levels[level] = None, 0
+                self.add(total, level + 1)
+            level += 1
+        return self.levels[-1][0] if self.levels else None
+
+
+def tree_sum(results: Iterable[Any]) -> Any:
+    """The sum of results in the order of a sum over blocks; holds one of them at a time."""
+    total = TreeSum()
+    for result in results:
+        total.add(result)
+    return total.value()
 
 
 def _applied_to_parts(function: Callable[..., Any], common: Any, *blocks: Any) -> Any:
     """`applied` to blocks, some of which are the first part of a pair."""
     paired, shared = common.value
     found = [first_of(one) if is_pair else one for one, is_pair in zip(blocks, paired)]
-    found = [one.value if isinstance(one, _Common) else one for one in found]
+    found = [one.value if isinstance(one, Common) else one for one in found]
     return applied(function, shared, *found)
 
 
+def _applied_to_blocks(
+    together: Callable[[Iterator[Any]], Any],
+    function: Callable[..., Any],
+    common: Any,
+    own: Common | None,
+    *lists: list[Any],
+) -> Any:
+    """`together` of the results for each block; `own` are graphs of the first list's blocks.
+
+    No loop here has a name for a block while the next one is read.
+    """
+
+    def result(number: int) -> Any:
+        first, *others = (each[number] for each in lists)
+        if own is not None:
+            first = own.value[number].read(first)
+        return _applied_to_parts(function, common, first, *others)
+
+    return together(map(result, range(len(lists[0]))))
+
+
 def _sum_of_group(function: Callable[..., Any], common: Any, *lists: list[Any]) -> Any:
-    blocks = zip(*lists, strict=True)
-    return added([_applied_to_parts(function, common, *each) for each in blocks])
+    return _applied_to_blocks(added, function, common, None, *lists)
 
 
 def split_arguments(args: Sequence[Any], kind: type) -> tuple[list[Any], tuple[Any, ...]]:
@@ -305,10 +358,13 @@ def applied(function: Callable[..., Any], shared: tuple[Any, ...], *blocks: Any)
     return None if blocks[0] is None else function(*blocks, *shared)
 
 
-def added(results: Sequence[Any]) -> Any:
+def added(results: Iterable[Any]) -> Any:
     """The sum of those that are not None, from the first to the last."""
-    found = [one for one in results if one is not None]
-    return reduce(operator.add, found) if found else None
+    total = None
+    for one in results:
+        if one is not None:
+            total = one if total is None else total + one
+    return total
 
 
 def first_of(pair: tuple[Any, Any] | None) -> Any:
@@ -461,11 +517,18 @@ def row_blocks(X: Any, y: Any, sample_weight: Any = None) -> DaskBlocks:
     numbers = [n for n in own if all(n in chunks for chunks in found.values())]
     if not numbers:
         raise ValueError(f"y and sample_weight must be cut at the same rows. {JOIN}")
-    from dask import delayed
+    n = numbers[0]
+    return _read_blocks(_block, *zip(own[n], *(chunks[n] for chunks in found.values())))
 
-    block, n = delayed(_block, pure=False), numbers[0]
-    columns = zip(own[n], *(chunks[n] for chunks in found.values()))
-    return DaskBlocks([block(number, *each) for number, each in enumerate(columns)])
+
+def _read_blocks(function: Callable[..., Any], *parts: Sequence[Any]) -> DaskBlocks:
+    """Blocks of a function of their numbers and parts, which are chunks or objects in memory."""
+    chunks = [part for each in parts for part in each if hasattr(part, "dask")]
+    calls = [
+        (function, number, *(part.key if hasattr(part, "dask") else part for part in each))
+        for number, each in enumerate(parts)
+    ]
+    return DaskBlocks(delayed_calls(calls, chunks), kept=False)
 
 
 def _one_frame(X: Any, y: Any, weight: Any) -> DaskBlocks | None:
@@ -489,12 +552,7 @@ def _one_frame(X: Any, y: Any, weight: Any) -> DaskBlocks | None:
         frame = X.assign(**others)
     except (NotImplementedError, ValueError):  # of another table
         return None
-    from dask import delayed
-
-    block = delayed(_split_block, pure=False)
-    return DaskBlocks(
-        [block(number, part, [*others]) for number, part in enumerate(_delayed(frame))]
-    )
+    return _read_blocks(_split_block, *((part, [*others]) for part in _delayed(frame)))
 
 
 def _of_one_table(*frames: Any) -> bool:

@@ -34,6 +34,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
+from sklearn_ensemble_theory import _graphs
 from sklearn_ensemble_theory._blocks import (
     DaskBlocks,
     GivenBlocks,
@@ -490,11 +491,11 @@ def _is_of_reading(error: Exception) -> bool:
     """Whether a task of Dask has failed before it came to this package; not for lost workers."""
     if isinstance(error, MemoryError | TimeoutError) or _package(type(error).__module__) in DASK:
         return False
-    names = [
-        _package(frame.f_globals.get("__name__", "")) for frame, _ in walk_tb(error.__traceback__)
-    ]
-    last = max((place for place, name in enumerate(names) if name in DASK), default=None)
-    return last is not None and _package(__name__) not in names[last:]
+    modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    # Chunks are also read in tasks of this package, whose frames of Dask are left out of errors.
+    reads = [name == _graphs.__name__ or _package(name) in DASK for name in modules]
+    last = max((place for place, is_reading in enumerate(reads) if is_reading), default=None)
+    return last is not None and _package(__name__) not in map(_package, modules[last + 1 :])
 
 
 def _package(module: str) -> str:

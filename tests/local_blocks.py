@@ -5,12 +5,12 @@ import numpy as np
 from .surroundings import (
     ChunkedRows,
     RowChecks,
-    added,
     applied,
     first_of,
     folds_by_hash,
     second_of,
     split_arguments,
+    tree_sum,
 )
 
 
@@ -33,12 +33,14 @@ class LocalBlocks:
     def map(self, function, *args):
         return LocalBlocks(self.each(function, *args))
 
+    lazily = map
+
     def sum(self, function, *args):
-        return added(self.each(function, *args))
+        return tree_sum(self.each(function, *args))
 
     def step(self, function, *args):
         found = self.each(function, *args)
-        return LocalBlocks([first_of(pair) for pair in found]), added(list(map(second_of, found)))
+        return LocalBlocks([first_of(pair) for pair in found]), tree_sum(map(second_of, found))
 
     def each(self, function, *args):
         parts, shared = split_arguments(args, LocalBlocks)

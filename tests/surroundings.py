@@ -3,7 +3,7 @@
 The tests of these modules name them here only: a name that moves is changed in one place."""
 
 from sklearn_ensemble_theory import _bins, _blocks, _door, _running
-from sklearn_ensemble_theory._batches import BatchBlocks, TreeSum
+from sklearn_ensemble_theory._batches import BatchBlocks
 from sklearn_ensemble_theory._bins import (
     QuantileSketch,
     bin_codes,
@@ -15,18 +15,22 @@ from sklearn_ensemble_theory._bins import (
 from sklearn_ensemble_theory._blocks import (
     DaskBlocks,
     GroupedBlocks,
+    TreeSum,
     added,
     applied,
     first_of,
     in_tree_order,
+    row_blocks,
     second_of,
     split_arguments,
+    tree_sum,
 )
 from sklearn_ensemble_theory._categories import CategoricalColumns, fitted_categories
 from sklearn_ensemble_theory._copies import copies_of, share_of_copies
-from sklearn_ensemble_theory._door import fit_context
+from sklearn_ensemble_theory._door import fit_blocks, fit_context
 from sklearn_ensemble_theory._features import DATE_FORMS, TIME_FORMS, Features
 from sklearn_ensemble_theory._folds import Draw, fold_numbers, folds_by_hash
+from sklearn_ensemble_theory._graphs import own_graphs
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     JointTask,
@@ -96,6 +100,7 @@ __all__ = [
     "copies_of",
     "fast_path",
     "first_of",
+    "fit_blocks",
     "fit_context",
     "fitted_categories",
     "fold_numbers",
@@ -107,6 +112,7 @@ __all__ = [
     "normalised_weights",
     "one_blas_thread",
     "outputs_have_scale",
+    "own_graphs",
     "positive_weights",
     "predict_codes",
     "predict_validated",
@@ -116,9 +122,11 @@ __all__ = [
     "room_of_worker",
     "root_of_increasing",
     "root_of_jumps",
+    "row_blocks",
     "second_of",
     "share_of_copies",
     "split_arguments",
     "sum_of_tables",
     "threads_for",
+    "tree_sum",
 ]

@@ -1,23 +1,18 @@
-"""Blocks in memory: the functions of blocks, and sums in their order."""
+"""Blocks of Dask: groups by worker, and chunks that are read in the task that needs them."""
 
+import numpy as np
 import pytest
 
-from .local_blocks import LocalBlocks
-from .surroundings import DaskBlocks, GroupedBlocks, in_tree_order
+from .surroundings import DaskBlocks, GroupedBlocks, _blocks, own_graphs, row_blocks
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
 
 
-def test_functions_get_blocks_first_and_other_arguments_after_them():
-    blocks = LocalBlocks([1, 2, 3])
-    doubled = blocks.map(lambda x, factor: factor * x, 2)
-    assert doubled.each(lambda x: x) == [2, 4, 6]
-    assert blocks.each(lambda x, y, z: (x, y, z), doubled, 7) == [(1, 2, 7), (2, 4, 7), (3, 6, 7)]
-
-
-def test_sums_leave_out_chunks_without_rows_and_keep_the_order():
-    blocks = LocalBlocks([None, "a", None, "b", "c"])
-    assert blocks.sum(str.upper) == "ABC"
-    assert LocalBlocks([None]).sum(str.upper) is None
-    assert blocks.map(str.upper).blocks == [None, "A", None, "B", "C"]
+@pytest.fixture(autouse=True)
+def one_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
 
 
 def in_two(text, other, n):
@@ -25,61 +20,90 @@ def in_two(text, other, n):
     return other[:n], text.lower()
 
 
-@pytest.mark.parametrize("n_blocks", [1, 3, 20])
-def test_a_step_keeps_new_blocks_and_adds_values(n_blocks):
-    texts = [None, *(chr(65 + i) * 3 for i in range(n_blocks - 1))]
-    blocks = LocalBlocks(texts)
-    expected, total = blocks.step(in_two, blocks, 2)
-    assert total == ("".join(texts[1:]).lower() or None)
-    assert expected.blocks == [text and text[:2] for text in texts]
-
-    dask = pytest.importorskip("dask")
-    with dask.config.set(scheduler="synchronous"):
-        lazy = DaskBlocks([dask.delayed(text) for text in texts])
-        found, lazy_total = lazy.step(in_two, lazy, 2)
-        assert lazy_total == total
-        assert found.each(str) == expected.each(str)
-        again, lazy_total = found.step(in_two, lazy, 1)
-        assert lazy_total == expected.step(in_two, blocks, 1)[1]
-        assert again.map(str.lower).sum(str) == expected.step(in_two, blocks, 1)[0].sum(str.lower)
-
-
-def test_blocks_by_number():
-    assert LocalBlocks("abc").taken([2, 0]).blocks == ["c", "a"]
-
-
-@pytest.mark.parametrize("n", [1, 8, 9, 70])
-def test_parts_are_added_in_the_order_of_a_sum_over_blocks(n):
-    dask = pytest.importorskip("dask")
-    values = [None if i % 5 == 4 else 0.1 * (i + 1) ** 3 for i in range(n)]
-    with dask.config.set(scheduler="synchronous"):
-        expected = DaskBlocks([dask.delayed(value) for value in values]).sum(float)
-    parts = {i: value for i, value in enumerate(values) if value is not None}
-    assert in_tree_order(parts, n) == expected
-
-
-def test_grouped_blocks_are_the_blocks():
-    dask = pytest.importorskip("dask")
-    with dask.config.set(scheduler="synchronous"):
-        blocks = DaskBlocks([dask.delayed(text) for text in ["A", None, "B", "C"]])
-        groups = GroupedBlocks(blocks, [[0, 2], [1, 3]])
-        new, total = groups.map(str.lower).step(in_two, groups, 1)
-        assert total == "abc"
-        assert new.blocks.each(str) == ["A", None, "B", "C"]
-        assert new.sum(str) == "ABC"
-        # Without a cluster there are no workers by which blocks could be grouped.
-        assert blocks.grouped() is blocks
-
-
 def joined(text, others):
     return text + "".join(others)
 
 
-def test_repeated_blocks_are_one_object():
-    dask = pytest.importorskip("dask")
-    with dask.config.set(scheduler="synchronous"):
-        blocks = DaskBlocks([dask.delayed(text) for text in "ab"])
-        same = blocks.repeated(["x", "y"])
-        assert blocks.sum(joined, same) == "axybxy"
-        assert GroupedBlocks(blocks, [[1], [0]]).sum(joined, GroupedBlocks(same, [])) == "bxyaxy"
-    assert LocalBlocks("ab").sum(joined, LocalBlocks("ab").repeated("xy")) == "axybxy"
+def test_grouped_blocks_are_the_blocks():
+    blocks = DaskBlocks([dask.delayed(text) for text in ["A", None, "B", "C"]])
+    groups = GroupedBlocks(blocks, [[0, 2], [1, 3]])
+    new, total = groups.map(str.lower).step(in_two, groups, 1)
+    assert total == "abc"
+    assert new.blocks.each(str) == ["A", None, "B", "C"]
+    assert new.sum(str) == "ABC"
+    same = groups.repeated(["x", "y"])
+    assert GroupedBlocks(blocks, [[3], [0]]).sum(joined, same) == "CxyAxy"
+    # Without a cluster there are no workers by which blocks could be grouped.
+    assert blocks.grouped() is blocks
+
+
+def sources_of(X, y=None):
+    """What the graphs of the chunks have in common; None if they are not read in other tasks."""
+    found = own_graphs(row_blocks(X, X[:, 0] if y is None else y).blocks)
+    return None if found is None else {key for each in found for key in each.sources}
+
+
+X = np.arange(60.0).reshape(20, 3)
+
+
+class Table:
+    """Rows elsewhere, such as a file."""
+
+    shape, dtype, ndim = X.shape, X.dtype, 2
+
+    def __getitem__(self, rows):
+        return X[rows]
+
+
+def test_chunks_that_share_nothing_but_a_source_are_read_in_other_tasks():
+    assert sources_of(da.from_array(X, chunks=(5, 3)) + 1) == set()
+    rows = da.from_array(Table(), chunks=(5, 3))
+    assert len(sources_of(rows)) == 1
+    blocks = row_blocks(rows, rows[:, 0])
+    assert blocks.sum(lambda block: block[1].sum() + block[2].sum()) == X.sum() + X[:, 0].sum()
+    assert blocks.each(lambda block: block[0]) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("kind", ["one chunk was cut", "sums of other chunks"])
+def test_what_several_chunks_need_is_computed_once(kind):
+    rows = da.from_array(X, chunks=(5, 3))
+    if kind == "one chunk was cut":
+        rows = da.from_array(X, chunks=(20, 3)).map_blocks(np.sin).rechunk((5, 3))
+    else:
+        rows = rows - rows.mean(axis=0)
+    assert sources_of(rows, da.ones(20, chunks=5)) is None
+    expected = np.asarray(rows).sum(axis=0)
+    found = row_blocks(rows, da.ones(20, chunks=5)).sum(lambda block: block[1].sum(axis=0))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+class Counted:
+    """A graph that notes how many chunks were read, and how many there were at once."""
+
+    n_read = n_alive = most_alive = 0
+
+    def __init__(self, own):
+        self.own, self.sources = own, own.sources
+
+    def read(self, values):
+        Counted.n_read += 1
+        return Chunk(self.own.read(values))
+
+
+class Chunk(tuple):
+    def __init__(self, parts):
+        Counted.n_alive += 1
+        Counted.most_alive = max(Counted.most_alive, Counted.n_alive)
+
+    def __del__(self):
+        Counted.n_alive -= 1
+
+
+def test_many_chunks_are_read_by_few_tasks_which_hold_one_of_them_at_a_time(monkeypatch):
+    monkeypatch.setattr(_blocks, "n_threads", lambda: 2)
+    rows = da.from_array(np.ones((640, 1)), chunks=(1, 1))
+    blocks = row_blocks(rows, rows[:, 0])
+    blocks._own = [Counted(each) for each in own_graphs(blocks.blocks)]
+    assert blocks.sum(lambda block: block[1].sum()) == 640
+    assert (Counted.n_read, Counted.most_alive) == (640, 1)
+    assert len(blocks._tasks(list, 64, len, ())) == 10
