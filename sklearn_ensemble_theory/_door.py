@@ -436,8 +436,10 @@ def fit_blocks(estimator: FitsChunks, blocks: GivenBlocks, meta: Any, has_weight
 
     `meta` is like X, without rows.
     """
-    vars(estimator).pop("_encoder", None)  # of an earlier fit
-    validate_data(estimator, meta, skip_check_array=True, reset=True)
+    continued = getattr(estimator, "warm_start", False) and hasattr(estimator, "estimators_")
+    if not continued:
+        vars(estimator).pop("_encoder", None)  # of an earlier fit
+    validate_data(estimator, meta, skip_check_array=True, reset=not continued)
     checks = RowChecks(
         meta.shape[1],
         is_classifier(estimator),

@@ -151,8 +151,8 @@ def n_threads() -> int:
     from dask.base import get_scheduler
     from dask.system import CPU_COUNT
 
-    client = getattr(get_scheduler(), "__self__", None)
-    return sum(client.nthreads().values()) if hasattr(client, "nthreads") else CPU_COUNT
+    client: Any = getattr(get_scheduler(), "__self__", None)
+    return sum(client.nthreads().values()) if hasattr(client, "nthreads") else int(CPU_COUNT)
 
 
 # --- chunks that are read inside a task -----------------------------------------------------------

@@ -364,3 +364,55 @@ def test_categories(kind, max_bins):
     assert_same_rounds(model, expected)
     assert model.categories_[2].tolist() == list("abcdefghijk")
     np.testing.assert_allclose(model.predict(X), expected.predict(X))
+
+
+STEPS = {
+    "squared error": GradientBoostingRegressor(random_state=0, max_depth=2),
+    "quantile": GradientBoostingRegressor(loss="quantile", alpha=0.8, random_state=0),
+    "rows drawn": GradientBoostingRegressor(subsample=0.6, random_state=0, max_depth=2),
+    "rows held out": GradientBoostingRegressor(
+        n_iter_no_change=5, loss="absolute_error", init="zero", random_state=0
+    ),
+    "classes": GradientBoostingClassifier(random_state=0, max_depth=2),
+    "leaves": HistGradientBoostingRegressor(early_stopping=True, random_state=0),
+    "Newton": HistGradientBoostingClassifier(early_stopping=False, max_leaf_nodes=5),
+    "categories": HistGradientBoostingRegressor(
+        categorical_features=[1], early_stopping=False, max_leaf_nodes=5
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_fit_in_steps_of_rounds_has_the_bits_of_one_fit(name):
+    """With a copy of the file between two steps: such files are checkpoints."""
+    X, y = rows()
+    X[:, 1] = np.abs(X[:, 1]).round()
+    X[::7, 2] = np.nan
+    model = clone(STEPS[name])
+    if hasattr(model, "predict_proba"):
+        y = np.array([*"bca"])[np.digitize(y, [0.2, 0.9])]
+    parameter = "max_iter" if "max_iter" in model.get_params() else "n_estimators"
+    expected = in_chunks(clone(model).set_params(**{parameter: 7}), X, y)
+    found = clone(model).set_params(warm_start=True)
+    for n_rounds in (2, 6, 6, 7):
+        found = pickle.loads(pickle.dumps(found.set_params(**{parameter: n_rounds})))
+        in_chunks(found, X, y)
+    assert_same_rounds(found, expected)
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+    np.testing.assert_array_equal(found.train_score_, expected.train_score_)
+
+
+def test_steps_of_rounds_need_the_same_rows():
+    X, y = rows()
+    model = GradientBoostingRegressor(n_estimators=2, warm_start=True)
+    in_chunks(model, X, y)
+    model.set_params(n_estimators=3)
+    with pytest.raises(ValueError, match=r"other bins than those of the previous fit.*same rows"):
+        in_chunks(model, X + 0.01, y)
+    model.set_params(n_estimators=1)
+    with pytest.raises(ValueError, match="n_estimators=1 is less than the 2 rounds"):
+        in_chunks(model, X, y)
+    classifier = GradientBoostingClassifier(n_estimators=1, warm_start=True)
+    in_chunks(classifier, X, y > 0)
+    with pytest.raises(ValueError, match="must not have other classes"):
+        in_chunks(classifier, X, np.digitize(y, [0, 1]))

@@ -221,6 +221,28 @@ def test_a_worker_that_is_killed_between_rounds_changes_nothing(client, name):
     client.wait_for_workers(2, timeout=120)
 
 
+def test_steps_of_rounds_with_a_file_between_them_survive_a_lost_worker(client, tmp_path):
+    """A worker is killed at a random moment of the second step."""
+    X, y = rows()
+    expected = GradientBoostingRegressor(n_estimators=6, subsample=0.7, random_state=0)
+    expected.fit(*lazy(X, y))
+    file = tmp_path / "model.joblib"
+    joblib.dump(clone(expected).set_params(warm_start=True, n_estimators=2).fit(*lazy(X, y)), file)
+    after = int(np.random.default_rng().integers(15, 60))
+    plugin = KillWorker(min(client.run(os.getpid).values()), after)
+    scheduler = client.cluster.scheduler
+    scheduler.add_plugin(plugin)
+    try:
+        found = joblib.load(file).set_params(n_estimators=6).fit(*lazy(X, y))
+    finally:
+        scheduler.remove_plugin(plugin.name)
+    assert plugin.left <= 0
+    message = f"killed after {after} tasks"
+    np.testing.assert_array_equal(found.train_score_, expected.train_score_, message)
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X), message)
+    client.wait_for_workers(2, timeout=120)
+
+
 class WatchRounds(distributed.SchedulerPlugin):
     """What the scheduler holds whenever blocks were summed: tasks, and bytes of their results."""
 
@@ -284,7 +306,9 @@ def test_gradient_boosting_keeps_few_bytes_a_row(client):
 
 
 def test_rows_beyond_the_memory_of_the_workers_are_on_disk_and_the_model_is_the_same(client):
+    """Three times their memory, as they are given."""
     X, y = many_rows(200_000, 10, 20_000)
+    assert X.nbytes + y.nbytes > 3 * 2 * 1.4e6
     model = GradientBoostingRegressor(n_estimators=4, max_bins=32)
     expected = clone(model).fit(X, y)
     # By the bytes of the blocks alone, as a process has other memory, too.
@@ -301,7 +325,7 @@ def test_rows_beyond_the_memory_of_the_workers_are_on_disk_and_the_model_is_the_
             threads_per_worker=1,
             processes=True,
             dashboard_address=":0",
-            memory_limit="2.5MB",
+            memory_limit="1.4MB",
         ) as cluster,
         distributed.Client(cluster) as own,
     ):

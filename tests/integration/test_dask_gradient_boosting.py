@@ -163,7 +163,6 @@ def test_converted_to_scikit_learn():
     "parameters",
     [
         {"scoring": "r2", "n_iter_no_change": 3},
-        {"warm_start": True},
         {"held_out": 5},
         {"n_estimators": CVRounds(scoring="r2")},
         {"n_estimators": CVRounds([([0, 1], [2, 3])])},

@@ -100,7 +100,6 @@ def test_categories_of_all_chunks():
     "params",
     [
         {"scoring": "r2"},
-        {"warm_start": True},
         {"max_features": 0.5},
         {"loss": LogCosh()},
         {"max_leaf_nodes": None},

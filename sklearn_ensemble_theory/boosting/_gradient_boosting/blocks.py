@@ -61,7 +61,7 @@ from ...trees._histograms import (
     integer_rows,
 )
 from ...trees._options import TreePlan, TreeShape
-from ...trees._tree_arrays import LeafOutputs
+from ...trees._tree_arrays import LEAF, LeafOutputs, Nodes, nodes_of
 from ...trees._weak_learners import monotonic_after_growth, set_leaf_values, tree_member
 from .._loop import RoundReports
 from .._risk import (
@@ -125,9 +125,15 @@ class BlockProblem:
         return len(self.rows.given)
 
 
-def read_blocks(plan: Plan, rows: ChunkedRows, of_classes: bool) -> BlockProblem:
-    """The problem after the first reading of the rows, by all but its loss."""
-    encoder = tree_categories_of_blocks(rows.given, rows.meta, plan.learner)
+def read_blocks(
+    plan: Plan, rows: ChunkedRows, of_classes: bool, encoder: CategoricalColumns | None = None
+) -> BlockProblem:
+    """The problem after the first reading of the rows, by all but its loss.
+
+    `encoder` is that of a fit that is continued.
+    """
+    if encoder is None:
+        encoder = tree_categories_of_blocks(rows.given, rows.meta, plan.learner)
     learner = numbered_learner(plan.learner, encoder)
     rows = rows.knowing(allow_nan=True, encode=None if encoder is None else encoder.encode)
     summary = rows.sum(summary_of_block, of_classes)
@@ -148,11 +154,12 @@ def boost_blocks(
     reports_of: Callable[[int], RoundReports],
     held_out: Draw | None = None,
     is_no_better: Callable[[AdditiveModel, float], bool] = lambda model, unit: False,
+    earlier: EarlierRounds | None = None,
 ) -> tuple[AdditiveModel, dict[str, Any]]:
     """The model, and the fitted attributes that tell how its rounds were chosen.
 
     The rows drawn by `held_out` decide when to stop; without them those that are fitted, if the
-    plan says so.
+    plan says so. `earlier` are rounds to which others are added.
     """
     rows, n_blocks, targets = problem.rows, problem.n_blocks, problem.summary.targets
     as_signs, choice = problem.n_classes == 2, plan.choice
@@ -164,6 +171,9 @@ def boost_blocks(
     data = rows.map(binned_block, problem.columns, as_signs, n_splits, held_out).grouped()
     if held_out is not None:
         whole = held_out_fit(plan, problem, data, rng)
+    if earlier is not None:
+        whole.go_on_from(earlier)
+    n_earlier = len(whole.fitted.members)
     found: dict[str, Any] = {}
     n_rounds, model = plan.n_rounds, whole.fitted
     if choice is not None:
@@ -178,18 +188,22 @@ def boost_blocks(
             found["n_estimators_"] = n_rounds
         del folds, fits  # and their scores, where the rows are
     is_mean = model is not whole.fitted
-    reports = reports_of(0 if is_mean else n_rounds)
+    reports = reports_of(0 if is_mean else n_rounds - n_earlier)
 
     def report(t: int, risk: float, drawn: tuple[float, float] | None) -> bool:
         """Record the risks after t rounds; whether these are enough."""
         if t == 0:
             model.first_scores = [-risk], [-score for score in whole.path]
             whole.out_before = np.nan if drawn is None else drawn[1]
+        if t == n_earlier:
             return False
         reports.begin_round()
-        before = model.oob_scores[-1] if t > 1 else whole.out_before
-        model.add_risks(risk, None if drawn is None else (*drawn, before - drawn[1]))
-        model.validation_scores += whole.path[t:]
+        if drawn is None:
+            model.add_risks(risk)
+        else:
+            before = model.oob_scores[-1] if t > 1 else whole.out_before
+            model.add_risks(risk, (*drawn, before - drawn[1]))
+        model.validation_scores += whole.path[t - n_earlier :]
         reports.end_round(model.last_risks)
         if plan.patience is None or not is_no_better(model, whole.unit):
             return False
@@ -204,6 +218,7 @@ def boost_blocks(
     else:
         FitsInLockstep([whole], data, n_rounds, report, by_fold=held_out is not None).run()
         reports.finish(model.stop_reason, lambda: model)
+        found["_last_round"] = whole.units, whole.constant
     return model, found
 
 
@@ -1034,6 +1049,53 @@ def columns_of(
     )
 
 
+@dataclass
+class EarlierRounds:
+    """Rounds of an earlier fit, as its model and as moves in bins.
+
+    `last_round` are the units of its last sums and the best constant, by which the next rounds are
+    what they would have been; None of a fit in memory.
+    """
+
+    model: AdditiveModel
+    moves: list[ScoreMove]
+    last_round: tuple[GridUnits | None, Any] | None
+
+    @classmethod
+    def of(
+        cls, model: AdditiveModel, columns: BinnedColumns, last_round: Any = None
+    ) -> EarlierRounds:
+        moves = []
+        for members, step in zip(model.members, model.steps):
+            trees = [nodes_of(member) for member in members]
+            values = [tree.value[:, 0] for tree in trees]
+            moves.append(ScoreMove(values, step, [splits_in_bins(tree, columns) for tree in trees]))
+        return cls(model, moves, last_round)
+
+
+def splits_in_bins(tree: Nodes, columns: BinnedColumns) -> list[Split]:
+    """The splits of a tree that was grown in these bins; a ValueError for other ones."""
+    found: list[Split] = []
+    sets = iter([] if tree.sets is None else np.unpackbits(tree.sets, axis=1, bitorder="little"))
+    for i in np.flatnonzero(tree.left != LEAF).tolist():
+        feature, threshold = int(tree.feature[i]), float(tree.threshold[i])
+        edges = columns.edges[feature]
+        code: int | np.ndarray
+        if np.isnan(threshold):
+            code = next(sets).astype(bool)
+        else:
+            code = -1 if threshold == -np.inf else int(np.searchsorted(edges, threshold))
+            if np.isfinite(threshold) and threshold not in edges[code : code + 1]:
+                raise ValueError(
+                    "warm_start=True: these rows have other bins than those of the previous fit. "
+                    "Go on with the same rows, in any chunks of which none has more than 32,768 "
+                    "rows, or otherwise in the same chunks."
+                )
+        missing_left = bool(tree.missing_left[i])
+        found.append((i, feature, code, missing_left, int(tree.left[i]), int(tree.right[i])))
+    return found
+
+
 class BlockBoosting:
     """The rounds of one fit to rows with these `targets`.
 
@@ -1096,6 +1158,11 @@ class BlockBoosting:
         self.moves: list[ScoreMove] = []
         self.splits: list[list[Split]] = []  # of the trees of this round
 
+    def go_on_from(self, earlier: EarlierRounds) -> None:
+        self.fitted, self.moves = earlier.model, earlier.moves
+        if earlier.last_round is not None:
+            self.units, self.constant = earlier.last_round
+
     def best_constant(self, n_classes: int) -> Any:
         """The constant scores of the least risk, where sums tell them."""
         targets, loss = self.targets, self.loss
@@ -1120,8 +1187,8 @@ class BlockBoosting:
 
         `report` is given the number of rounds so far and their risks, and says whether to stop.
         """
-        plan, draw = self.plan, None
-        if self.asks_constant:
+        plan, draw, first = self.plan, None, len(self.fitted.members)
+        if self.asks_constant and first == 0:
             start = yield from self.quantiles(TreeTask(self.loss), [], 1)
             self.constant = float(start[0])
             if plan.init is None:
@@ -1132,12 +1199,12 @@ class BlockBoosting:
             question = Question(deviance_of_block, (self.loss, *args), of_held_out=of_held_out)
             total, weight = yield from self.summed(question)
             self.unit = self.loss.deviance_factor * abs(float(total / weight))
-        for t in range(n_rounds):
+        for t in range(first, n_rounds):
             last, draw = draw, None
             if plan.subsample < 1:
                 draw = Draw(int(self.rng.randint(SEEDS)), plan.subsample)
             # The risks after a round are known with the first sums of the next one.
-            watched = last if t else draw
+            watched = last if t > first else draw
             replies, losses = yield from self.started(draw, watched if report else None)
             if report and report(t, *self.risks(losses, watched)):
                 return

@@ -27,6 +27,7 @@ from ..._blocks import checked_offset
 from ..._categories import (
     MOST_DENSE_VALUES,
     check_same_columns,
+    continued_encoder,
     fitted_encoder,
     give_encoder,
     numbered_learner,
@@ -66,7 +67,7 @@ from .._risk import SecondOrderRisk
 from ..losses import Loss
 from ..losses._separable import SeparableLoss
 from ..steps import name_of
-from .blocks import boost_blocks, check_learner, needs_rows, read_blocks
+from .blocks import EarlierRounds, boost_blocks, check_learner, needs_rows, read_blocks
 from .choosing_rounds import boost_folds, folds_of, mean_model, results_of
 from .fitted import FittedBoosting, check_one_score
 from .memory import (
@@ -95,6 +96,7 @@ OPTIONAL = (
     "cv_results_",
     "_resampling",
     "_has_offset",
+    "_last_round",
 )
 
 
@@ -327,7 +329,9 @@ class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
             reports.finish("the models of the folds are averaged", lambda: model)
             found["n_estimators_"] = plan.n_rounds
         else:
-            earlier = self._to_continue(plan, problem) if continued else None
+            earlier = None
+            if continued:
+                earlier = self._to_continue(plan, loss, problem.n_scores)
             model, rounds = begin(plan, problem, rng, plan.n_threads, earlier)
             held_out = None
             if validation is not None:
@@ -370,20 +374,28 @@ class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
         of_classes = isinstance(self, ClassifierMixin)
         if not of_classes:
             self._loss_of_sums(0, plan)
-        problem = read_blocks(plan, rows, of_classes)
+        continued = self.warm_start and self.__sklearn_is_fitted__()
+        encoder = continued_encoder(self, plan.learner) if continued else None
+        problem = read_blocks(plan, rows, of_classes, encoder)
+        self._check_same_classes(problem.classes, continued)
         problem = replace(problem, loss=self._loss_of_sums(problem.n_classes, plan))
         n_rows = problem.summary.targets.n_rows
         plan = replace(plan, learner=problem.learner, patience=self._patience(plan, n_rows))
         n_features = problem.columns.n_features
         n_scores = problem.loss.n_scores(problem.n_classes)
         self._check_constraints(plan, n_features, n_scores, problem.n_classes)
-        rng = check_random_state(plan.random_state)
-        held_out, split_seed = None, None
+        rng = deepcopy(self._rng) if continued else check_random_state(plan.random_state)
+        held_out, split_seed = None, self._split_seed if continued else None
         if plan.patience is not None and self.validation_fraction is not None:
-            split_seed, share = self._seed_of_split(rng), self.validation_fraction
+            split_seed = self._seed_of_split(rng) if split_seed is None else split_seed
+            share = self.validation_fraction
             held_out = Draw(split_seed, share if share < 1 else share / n_rows)
         reports_of = partial(RoundReports, self)
-        given = plan, problem, rng, reports_of, held_out, self._is_no_better
+        earlier = None
+        if continued:
+            model = self._to_continue(plan, problem.loss, n_scores)
+            earlier = EarlierRounds.of(model, problem.columns, vars(self).get("_last_round"))
+        given = plan, problem, rng, reports_of, held_out, self._is_no_better, earlier
         model, found = boost_blocks(*given)
         if problem.encoder is not None:
             give_encoder(self, problem.encoder)
@@ -424,9 +436,9 @@ class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
         """The model of the previous fit with its history."""
         return self._model().with_history(vars(self))
 
-    def _to_continue(self, plan: Plan, problem: Problem) -> AdditiveModel:
+    def _to_continue(self, plan: Plan, loss: Loss, n_scores: int) -> AdditiveModel:
         """The model of the previous fit, to add rounds to."""
-        model, loss = self._earlier(), problem.loss
+        model = self._earlier()
         if plan.n_rounds < len(model.members):
             raise ValueError(
                 f"n_estimators={plan.n_rounds} is less than the {len(model.members)} "
@@ -434,7 +446,7 @@ class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
             )
         # The parameter `loss` may have changed since the rounds so far.
         model.loss = loss
-        if problem.n_scores != model.n_scores:
+        if n_scores != model.n_scores:
             raise ValueError(
                 f"With warm_start=True, y must have {model.n_scores} columns, as in the "
                 "previous fit."
@@ -505,6 +517,13 @@ class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
 
     # --- rows -------------------------------------------------------------------------------------
 
+    def _check_same_classes(self, classes: np.ndarray | None, continued: bool) -> None:
+        known = vars(self).get("classes_") if continued else None
+        if known is not None and classes is not None and not np.array_equal(known, classes):
+            raise ValueError(
+                "With warm_start=True, y must not have other classes than in the previous fit."
+            )
+
     def _read(self, X: Any, y: Any, sample_weight: Any, plan: Plan, continued: bool) -> Problem:
         """The rows of positive weight, the classes of a classifier, and the loss."""
         of_classes, learner = isinstance(self, ClassifierMixin), plan.learner
@@ -517,11 +536,7 @@ class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
         )
         classes = classes_of(y) if of_classes else None
         y = encoded(y, classes)
-        known = vars(self).get("classes_") if continued else None
-        if known is not None and classes is not None and not np.array_equal(known, classes):
-            raise ValueError(
-                "With warm_start=True, y must not have other classes than in the previous fit."
-            )
+        self._check_same_classes(classes, continued)
         n_classes = 0 if classes is None else len(classes)
         loss = self._make_loss(n_classes)
         if several:

@@ -288,7 +288,6 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
     def _check_chunks(self, plan: Plan) -> None:
         refused = {
             "held_out": self.held_out is not None,
-            "warm_start": self.warm_start,
             "init": self.init is not None and not isinstance(self.init, str),
             "step": type(plan.step) not in (FixedStep, NewtonStep) or plan.step.needs_outputs,
             "multi_output": self.multi_output == "one_tree" and isinstance(self, ClassifierMixin),

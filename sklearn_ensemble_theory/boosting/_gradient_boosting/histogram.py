@@ -334,16 +334,11 @@ class HistogramBoosting(BaseGradientBoosting):
         super()._fit_chunks(rows)
 
     def _check_chunks(self, plan: Plan) -> None:
-        refused = {
-            "warm_start": self.warm_start,
-            "max_features": self.max_features < 1,
-        }
-        for parameter, is_refused in refused.items():
-            if is_refused:
-                raise ValueError(
-                    f"{parameter}={getattr(self, parameter)!r} needs all rows in memory; with Dask "
-                    "collections leave it at its default."
-                )
+        if self.max_features < 1:
+            raise ValueError(
+                f"max_features={self.max_features!r} needs all rows in memory; with Dask "
+                "collections leave it at its default."
+            )
         super()._check_chunks(plan)
 
     # --- scikit-learn's conventions ---------------------------------------------------------------
