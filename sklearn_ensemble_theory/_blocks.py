@@ -591,7 +591,11 @@ def _block(number: int, X: Any, y: Any, weight: Any) -> tuple[int, Any, Any, Any
 
 
 def _delayed(collection: Any, **options: Any) -> list[Any]:
-    return list(np.ravel(np.asarray(collection.to_delayed(**options), dtype=object)))
+    found = list(np.ravel(np.asarray(collection.to_delayed(**options), dtype=object)))
+    if options or all(one.key in one.dask for one in found):
+        return found
+    # The graph of chunks that are on workers already is empty after its optimisation.
+    return _delayed(collection, optimize_graph=False)
 
 
 def _chunkings(collection: Any) -> dict[int, list[Any]]:

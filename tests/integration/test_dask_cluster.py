@@ -185,6 +185,38 @@ def boosted_in_one_thread(name, X, y):
     return model.train_score_, model.predict(X)
 
 
+PERSISTED = {
+    "arrays": lambda X, y: (X.persist(), y.persist()),
+    "one of them": lambda X, y: (X.persist(), y),
+    "what is made of them": lambda X, y: ((X / 2).persist() * 2, -(-y).persist()),
+    "frames": lambda X, y: (dask.dataframe.from_dask_array(X).persist(), y.to_dask_dataframe()),
+    "columns": lambda X, y: columns_of(da.concatenate([X, y[:, None]], axis=1).rechunk({1: -1})),
+    "futures": lambda X, y: (da.concatenate([of_future(X, i) for i in range(6)]), y.persist()),
+}
+
+
+def columns_of(table):
+    frame = dask.dataframe.from_dask_array(table, columns=list("abcdy")).persist()
+    return frame[list("abcd")], frame["y"]
+
+
+def of_future(X, i):
+    part = X.blocks[i]
+    future = distributed.default_client().compute(part)
+    return da.from_delayed(dask.delayed(future), part.shape, part.dtype)
+
+
+@pytest.mark.parametrize("kind", PERSISTED)
+def test_chunks_that_are_on_workers_already(client, kind):
+    pytest.importorskip("dask.dataframe")
+    X, y = rows()
+    given = PERSISTED[kind](*lazy(X, y))
+    for name in ("sketches", "gradient boosting"):
+        expected = fitted(name, *lazy(X, y)).predict(X)
+        found = fitted(name, *given).predict(given[0].compute())
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+
+
 class KillWorker(distributed.SchedulerPlugin):
     """Kill a worker when so many tasks have been computed."""
 
