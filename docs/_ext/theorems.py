@@ -465,7 +465,7 @@ THEOREMS = {
             "Largest number of blocks that keeps the rate",
             r"m = \lfloor n^{2 / (d + 2)} \rfloor",
             "nearest neighbours in d dimensions",
-            BACH + "exercise 10.2",
+            BACH + "§10.1.1",
         ),
         "stone_conditions": (
             "Stone's theorem",
