@@ -1,6 +1,7 @@
 """Averages of learners that are fitted independently [Bach, §10.1; Shah, §4.5]."""
 
 from sklearn_ensemble_theory._addresses import publish
+from sklearn_ensemble_theory.averaging._bagged_ridge import bagged_ridge_gcv
 from sklearn_ensemble_theory.averaging._bagging import BaggingClassifier, BaggingRegressor
 from sklearn_ensemble_theory.averaging._divide_and_conquer import (
     DivideAndConquerClassifier,
@@ -56,6 +57,7 @@ __all__ = [
     "StableSamples",
     "StandardErrorWarning",
     "bagged_nearest_neighbors_weights",
+    "bagged_ridge_gcv",
 ]
 
 publish(__name__, globals(), __all__)

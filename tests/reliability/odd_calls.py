@@ -100,6 +100,7 @@ LABELS = (Y > 0).astype(int)
 # The arguments of a valid call of each function, but for those of `bounds`, which has a table.
 CALLS = {
     "averaging.bagged_nearest_neighbors_weights": lambda: {"n_samples": 10, "max_samples": 3},
+    "averaging.bagged_ridge_gcv": lambda: {"X": X, "y": Y, "max_samples": 5, "n_estimators": 3},
     "boosting.merge_additive_models": lambda: {"models": [additive(), additive()]},
     "boosting.smooth_term": lambda: {"model": additive(), "name": 0},
     "datasets.add_label_noise": lambda: {"y": LABELS, "noise_rate": 0.1, "random_state": 0},
