@@ -138,3 +138,16 @@ def test_margin_bound_of_adaboost():
     assert tree.error_bound(X[:500], y[:500], vc_dimension=3) == expected
     with pytest.raises(ValueError, match="vc_dimension must be given"):
         tree.error_bound(X[:500], y[:500])
+
+
+def test_order_of_the_pac_bayes_bound_for_equal_margins():
+    """a log(1/a), without a logarithm of the rows, up to a factor between 2.5 and 3.6."""
+    for n, size, t in [
+        (10**4, 100, 0.5),
+        (10**5, 100, 0.1),
+        (10**5, 10**6, 0.2),
+        (10**6, 10**6, 0.1),
+    ]:
+        a = np.log(size) / (n * t**2)
+        bound = bounds.pac_bayes_margin_bound(np.full(n, t), np.log(size))
+        assert 2.5 < bound / (a * np.log(1 / a)) < 3.6
