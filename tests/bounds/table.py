@@ -921,7 +921,7 @@ TABLE = {
         value=0.025 + 0.04 / 7,
     ),
     "quadratic_boosting_bound: sharp": bound(
-        call(n_rounds=7, curvature=0.5, gauge=2.0, **SHARP), value=0.5
+        call(n_rounds=21, curvature=0.5, gauge=2.0, **SHARP), value=0.25
     ),
     "rademacher_excess_risk_bound: sharp": bound(
         call(
