@@ -132,6 +132,9 @@ class BatchBlocks:
         is_wanted = map(set(numbers).__contains__, count())
         return BatchBlocks(list(compress(self.blocks, is_wanted)))
 
+    def joined(self, others: "BatchBlocks") -> "BatchBlocks":
+        return BatchBlocks([*self.blocks, *others.blocks])
+
     def lazily(self, function: Callable[..., Any], *args: Any) -> "BatchBlocks":
         """The results as blocks, which are computed at each read and not kept."""
         return BatchBlocks(_Results(self, function, args))

@@ -113,6 +113,10 @@ class GivenBlocks(Blocks, Protocol):
         """The blocks with these numbers, which increase."""
         ...
 
+    def joined(self, others: Any) -> "GivenBlocks":
+        """These blocks, and after them others of the same kind."""
+        ...
+
     def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
         """The results, which should be small, in the order of the blocks."""
         ...
@@ -174,6 +178,9 @@ class DaskBlocks:
 
     def taken(self, numbers: Sequence[int]) -> "DaskBlocks":
         return DaskBlocks([self.blocks[n] for n in numbers], self.paired, self.kept)
+
+    def joined(self, others: "DaskBlocks") -> "DaskBlocks":
+        return DaskBlocks([*self.blocks, *others.blocks])
 
     def lazily(self, function: Callable[..., Any], *args: Any) -> "DaskBlocks":
         """The results as blocks, which are computed at each read and not kept."""
@@ -529,6 +536,16 @@ def _read_blocks(function: Callable[..., Any], *parts: Sequence[Any]) -> DaskBlo
         for number, each in enumerate(parts)
     ]
     return DaskBlocks(delayed_calls(calls, chunks), kept=False)
+
+
+def memory_block(X: Any, y: Any, weight: Any) -> DaskBlocks:
+    """Rows in memory as one block."""
+    from dask import delayed
+
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if isinstance(weight, Real):
+        weight = np.full(X.shape[0], float(weight))
+    return DaskBlocks([delayed(_block, pure=False)(0, X, y, weight)])
 
 
 def _one_frame(X: Any, y: Any, weight: Any) -> DaskBlocks | None:

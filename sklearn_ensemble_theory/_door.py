@@ -40,6 +40,7 @@ from sklearn_ensemble_theory._blocks import (
     GivenBlocks,
     any_collection,
     is_collection,
+    memory_block,
     meta_of,
     row_blocks,
 )
@@ -402,6 +403,9 @@ def fit_collections(
         )
     given = inspect.signature(fit).bind(estimator, X, y, *args, **kwargs).arguments
     weight = given.pop("sample_weight", None)
+    validation = ()
+    if hasattr(estimator, "_takes_validation_chunks"):
+        validation = tuple(given.pop(f"{name}_val", None) for name in ("X", "y", "sample_weight"))
     known = ("self", "X", "y")
     extra = [each for each in given if each not in known and given[each] is not None]
     if extra:
@@ -421,7 +425,7 @@ def fit_collections(
     check_chunks(X)
     blocks = row_blocks(X, y, weight)
     with naming_unread_chunk(blocks):
-        fit_blocks(estimator, blocks, meta, weight is not None)
+        fit_blocks(estimator, blocks, meta, weight is not None, validation)
     return estimator
 
 
@@ -431,10 +435,16 @@ def check_for_blocks(estimator: Estimator) -> None:
     check_constraints(estimator)
 
 
-def fit_blocks(estimator: FitsChunks, blocks: GivenBlocks, meta: Any, has_weights: bool) -> None:
+def fit_blocks(
+    estimator: FitsChunks,
+    blocks: GivenBlocks,
+    meta: Any,
+    has_weights: bool,
+    validation: tuple[Any, ...] = (),
+) -> None:
     """Call the estimator's `_fit_chunks` with blocks (number, X, y, weight).
 
-    `meta` is like X, without rows.
+    `meta` is like X, without rows; `validation` are X, y and the weights of validation rows.
     """
     continued = getattr(estimator, "warm_start", False) and hasattr(estimator, "estimators_")
     if not continued:
@@ -450,7 +460,29 @@ def fit_blocks(estimator: FitsChunks, blocks: GivenBlocks, meta: Any, has_weight
         totals, has_weights = blocks.sum(_label_totals), True
         factors = totals.factors(given.class_weight)
         blocks = blocks.lazily(_weighted_block, totals, factors)
-    estimator._fit_chunks(ChunkedRows(blocks, checks, meta, has_weights))
+    rows = [ChunkedRows(blocks, checks, meta, has_weights)]
+    if any(each is not None for each in validation):
+        rows.append(validation_rows(estimator, checks, *validation))
+    estimator._fit_chunks(*rows)
+
+
+def validation_rows(
+    estimator: Estimator, checks: RowChecks, X: Any, y: Any, weight: Any
+) -> ChunkedRows:
+    """Validation rows with the columns of the rows that are fitted, in memory or in chunks."""
+    for name, part, other in (("y_val", y, "X_val"), ("X_val", X, "y_val")):
+        if part is None:
+            raise ValueError(f"{other} is provided, but {name} was not provided.")
+    try:
+        chunked = is_collection(X)
+        if not chunked and any_collection(y, weight):
+            raise TypeError("it must be a Dask collection where y_val or its weights are one.")
+        meta = meta_of(X) if chunked else X
+        validate_data(estimator, meta, skip_check_array=True, reset=False)
+        blocks = (row_blocks if chunked else memory_block)(X, y, weight)
+    except (TypeError, ValueError) as error:
+        raise reworded(error, f"X_val: {error}") from error
+    return ChunkedRows(blocks, checks, meta, weight is not None)
 
 
 @contextmanager

@@ -127,9 +127,13 @@ class HasClassWeight(Estimator, Protocol):
 
 @runtime_checkable
 class FitsChunks(Estimator, Protocol):
-    """An estimator that is fitted to rows of Dask collections too, `_rows.ChunkedRows`."""
+    """An estimator that is fitted to rows of Dask collections too, `_rows.ChunkedRows`.
 
-    def _fit_chunks(self, rows: Any) -> None: ...
+    After them it is given validation rows, if the user has any and its class has the attribute
+    `_takes_validation_chunks`.
+    """
+
+    def _fit_chunks(self, rows: Any, *validation: Any) -> None: ...
 
 
 if TYPE_CHECKING:

@@ -30,6 +30,9 @@ class LocalBlocks:
     def taken(self, numbers):
         return LocalBlocks([self.blocks[number] for number in numbers])
 
+    def joined(self, others):
+        return LocalBlocks([*self.blocks, *others.blocks])
+
     def map(self, function, *args):
         return LocalBlocks(self.each(function, *args))
 

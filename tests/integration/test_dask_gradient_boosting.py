@@ -9,6 +9,8 @@ from sklearn.model_selection import KFold
 from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     export,
 )
 from sklearn_ensemble_theory.boosting import CVRounds
@@ -252,3 +254,69 @@ def test_offsets_are_of_rows_in_memory():
     np.testing.assert_array_equal(model.predict(lazy, offset=0).compute(), model.predict(X, 0))
     with pytest.warns(UserWarning, match="was fitted with an offset"):
         model.predict(lazy)
+
+
+def validation(of_classes=False):
+    rng = np.random.default_rng(7)
+    X, y = rows(300)
+    return X, y > 0.2 if of_classes else y, rng.integers(0, 3, 300) * 1.0
+
+
+FOLLOWED = {
+    "histories": GradientBoostingRegressor(n_estimators=8, random_state=0, learning_rate=1.0),
+    "best": GradientBoostingRegressor(n_iter_no_change=3, random_state=0, learning_rate=1.0),
+    "histogram": HistGradientBoostingRegressor(learning_rate=1.0, n_iter_no_change=2),
+    "classes": HistGradientBoostingClassifier(learning_rate=1.0, early_stopping=True),
+}
+
+
+@pytest.mark.parametrize("chunked", [True, False], ids=["chunks", "memory"])
+@pytest.mark.parametrize("weighted", [True, False], ids=["weighted", ""])
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_validation_rows(name, weighted, chunked):
+    """The rounds, where they end and the histories are those of memory."""
+    model, of_classes = clone(FOLLOWED[name]), name == "classes"
+    X, y = rows()
+    y = y > 0.2 if of_classes else y
+    others = dict(zip(("X_val", "y_val", "sample_weight_val"), validation(of_classes)))
+    if not weighted:
+        del others["sample_weight_val"]
+    expected = clone(model).fit(X, y, **others)
+    if chunked:
+        cut = {"X_val": (100, 0, 200), "y_val": (100, 0, 200), "sample_weight_val": (100, 0, 200)}
+        for key, one in others.items():
+            others[key] = da.from_array(one, chunks=(cut[key], *one.shape[1:]))
+    assert_same_rounds(model.fit(*lazily("uneven", X, y), **others), expected)
+    for attribute in ("validation_scores_", "validation_score_", "train_score_"):
+        if hasattr(expected, attribute):
+            pair = [getattr(one, attribute) for one in (model, expected)]
+            np.testing.assert_allclose(*pair, rtol=1e-10)
+    assert model.stop_reason_ == expected.stop_reason_
+    assert name == "histories" or len(model.estimators_) < 100
+
+
+def test_validation_rows_that_do_not_fit():
+    X, y = rows()
+    X_val, y_val, _ = validation()
+    lazy, model = lazily("even", X, y), GradientBoostingRegressor(n_estimators=2)
+    with pytest.raises(ValueError, match="X_val is provided, but y_val was not provided"):
+        model.fit(*lazy, X_val=X_val)
+    with pytest.raises(ValueError, match="X_val: X has 2 features"):
+        model.fit(*lazy, X_val=X_val[:, :2], y_val=y_val)
+    with pytest.raises(ValueError, match=r"X_val and y_val: .*NaN"):
+        model.fit(*lazy, X_val=X_val, y_val=y_val * np.nan)
+    with pytest.raises(ValueError, match='cannot be used with n_estimators="cv"'):
+        GradientBoostingRegressor(n_estimators="cv").fit(*lazy, X_val=X_val, y_val=y_val)
+    classes = lazy[0], lazy[1] > 0
+    with pytest.raises(ValueError, match="y_val has classes that are not in y"):
+        GradientBoostingClassifier().fit(*classes, X_val=X_val, y_val=np.arange(300) % 3)
+    never = HistGradientBoostingRegressor(early_stopping=False)
+    with pytest.raises(ValueError, match="early_stopping is False"):
+        never.fit(*lazy, X_val=X_val, y_val=y_val)
+    with pytest.raises(TypeError, match="takes no offset_val with Dask collections"):
+        model.fit(*lazy, X_val=X_val, y_val=y_val, offset_val=y_val)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frames = dd.from_pandas(frame, npartitions=2), dd.from_pandas(pd.Series(y), npartitions=2)
+    with pytest.raises(ValueError, match="X_val: The feature names should match"):
+        model.fit(*frames, X_val=frame[list("abdc")], y_val=y)
+    assert not hasattr(model, "estimators_")

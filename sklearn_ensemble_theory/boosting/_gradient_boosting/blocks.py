@@ -47,7 +47,7 @@ from ..._folds import Draw, checked_n_splits, first_rows_of, folds_by_hash
 from ..._learners import reads_single_precision
 from ..._roots import root_search
 from ..._rows import ChunkedRows, Rows, check_same_kind
-from ..._running import Progress
+from ..._running import Progress, reworded
 from ..._worker_memory import check_worker_memory
 from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._columns import MISSING, BinnedColumns, is_wide
@@ -114,6 +114,7 @@ class BlockProblem:
     encoder: CategoricalColumns | None
     classes: np.ndarray | None
     loss: Loss = field(default_factory=SquaredLoss)
+    n_validation_blocks: int = 0
 
     @property
     def n_classes(self) -> int:
@@ -122,7 +123,7 @@ class BlockProblem:
 
     @property
     def n_blocks(self) -> int:
-        return len(self.rows.given)
+        return len(self.rows.given) + self.n_validation_blocks
 
 
 def read_blocks(
@@ -155,20 +156,30 @@ def boost_blocks(
     held_out: Draw | None = None,
     is_no_better: Callable[[AdditiveModel, float], bool] = lambda model, unit: False,
     earlier: EarlierRounds | None = None,
+    validation: ChunkedRows | None = None,
 ) -> tuple[AdditiveModel, dict[str, Any]]:
     """The model, and the fitted attributes that tell how its rounds were chosen.
 
-    The rows drawn by `held_out` decide when to stop; without them those that are fitted, if the
-    plan says so. `earlier` are rounds to which others are added.
+    The rows drawn by `held_out`, or those of `validation`, decide when to stop; without them those
+    that are fitted, if the plan says so. `earlier` are rounds to which others are added.
     """
+    held_weight = 0.0
+    if validation is not None:
+        validation, held_weight = checked_validation(validation, problem)
+        problem = replace(problem, n_validation_blocks=len(validation.given))
     rows, n_blocks, targets = problem.rows, problem.n_blocks, problem.summary.targets
     as_signs, choice = problem.n_classes == 2, plan.choice
-    whole = BlockBoosting(plan, problem, targets, rng)  # which checks the parameters
+    # It checks the parameters before the rows are coded.
+    whole = BlockBoosting(plan, problem, targets, rng, held_weight)
     rows = rows.knowing(first_rows=first_rows_of(problem.summary.lengths))
     n_splits = 0 if choice is None else checked_n_splits(choice.cv)
     if isinstance(rows.given, DaskBlocks):
         check_worker_memory(*least_bytes(problem, n_splits))
-    data = rows.map(binned_block, problem.columns, as_signs, n_splits, held_out).grouped()
+    coded = rows.map(binned_block, problem.columns, as_signs, n_splits, held_out)
+    if validation is not None:
+        given = problem.columns, as_signs, 0, None, len(rows.given)
+        coded = coded.joined(validation.map(binned_block, *given))
+    data = coded.grouped()
     if held_out is not None:
         whole = held_out_fit(plan, problem, data, rng)
     if earlier is not None:
@@ -216,7 +227,10 @@ def boost_blocks(
             model.add_risks(float(risk))
         reports.finish("the models of the folds are averaged", lambda: model)
     else:
-        FitsInLockstep([whole], data, n_rounds, report, by_fold=held_out is not None).run()
+        by_fold = held_out is not None or validation is not None
+        FitsInLockstep([whole], data, n_rounds, report, by_fold).run()
+        if plan.keeps_best and validation is not None:
+            model.drop_after_best(model.validation_scores)
         reports.finish(model.stop_reason, lambda: model)
         found["_last_round"] = whole.units, whole.constant
     return model, found
@@ -637,8 +651,12 @@ def binned_block(
     as_signs: bool,
     n_splits: int = 0,
     held_out: Draw | None = None,
+    n_before: int = 0,
 ) -> BinnedBlock:
-    """The codes of the rows, and targets -1 and +1 where there are two classes. O(n p)."""
+    """The codes of the rows, and targets -1 and +1 where there are two classes. O(n p).
+
+    Blocks of validation rows, all of which are held out, come after `n_before` others.
+    """
     y = signs(block.y) if as_signs else block.y
     codes = columns.coded(block.X).codes
     fold = None
@@ -647,10 +665,12 @@ def binned_block(
         fold = fold.astype(np.min_scalar_type(n_splits))
     elif held_out is not None:
         fold = (~held_out.of(block.numbers)).astype(np.uint8)
+    elif n_before:
+        fold = np.zeros(len(y), np.uint8)
     weights = None if block.weight is None else in_few_bytes(block.weight)
     kinds = y.dtype, np.dtype(float) if block.weight is None else block.weight.dtype
-    first = int(block.numbers[0])
-    return BinnedBlock(codes, in_few_bytes(y), weights, kinds, block.block, first, fold)
+    first, number = int(block.numbers[0]), n_before + block.block
+    return BinnedBlock(codes, in_few_bytes(y), weights, kinds, number, first, fold)
 
 
 def in_few_bytes(values: np.ndarray) -> np.ndarray:
@@ -1492,6 +1512,27 @@ class FitsInLockstep:
             for k, one in enumerate(asked):
                 if one is not None:
                     self.questions[k] = next_ones[k]
+
+
+def checked_validation(rows: ChunkedRows, problem: BlockProblem) -> tuple[ChunkedRows, float]:
+    """Validation rows that are read like those that are fitted, and their weight."""
+    encode = None if problem.encoder is None else problem.encoder.encode
+    rows, classes = rows.knowing(allow_nan=True, encode=encode), problem.classes
+    try:
+        found = rows.sum(targets_of_block, classes is not None)
+    except (TypeError, ValueError) as error:
+        raise reworded(error, f"X_val and y_val: {error}") from error
+    if classes is None:
+        encoded(np.array([found.low, found.high]), None)
+        targets = problem.summary.targets
+        check_part(problem.loss, (found + targets).examples(0), "y_val")
+    elif len(np.setdiff1d(found.labels, classes)):
+        raise ValueError("y_val has classes that are not in y.")
+    return rows.knowing(classes=classes), found.weight
+
+
+def targets_of_block(block: Rows, of_classes: bool) -> TargetSummary:
+    return TargetSummary.of(block.y, block.weight, of_classes)
 
 
 def held_out_fit(

@@ -158,6 +158,7 @@ class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
     _rng: np.random.RandomState
     _split_seed: int | None
     _tests_each_row = True  # whether the splits have to; during `__held_out_predictions__`
+    _takes_validation_chunks = True
     # Whether y may have several columns.
     _takes_targets = False
 
@@ -368,9 +369,10 @@ class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
         self._set_fitted(attributes(model) | found)
         return self
 
-    def _fit_chunks(self, rows: ChunkedRows) -> None:
+    def _fit_chunks(self, rows: ChunkedRows, validation: ChunkedRows | None = None) -> None:
         plan = self._plan()
         self._check_chunks(plan)
+        self._check_plan(plan, GivenRows(validation, validation, None, None), None, None)
         of_classes = isinstance(self, ClassifierMixin)
         if not of_classes:
             self._loss_of_sums(0, plan)
@@ -386,20 +388,20 @@ class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
         self._check_constraints(plan, n_features, n_scores, problem.n_classes)
         rng = deepcopy(self._rng) if continued else check_random_state(plan.random_state)
         held_out, split_seed = None, self._split_seed if continued else None
-        if plan.patience is not None and self.validation_fraction is not None:
+        share = self.validation_fraction
+        if validation is None and share is not None and plan.patience is not None:
             split_seed = self._seed_of_split(rng) if split_seed is None else split_seed
-            share = self.validation_fraction
             held_out = Draw(split_seed, share if share < 1 else share / n_rows)
         reports_of = partial(RoundReports, self)
         earlier = None
         if continued:
             model = self._to_continue(plan, problem.loss, n_scores)
             earlier = EarlierRounds.of(model, problem.columns, vars(self).get("_last_round"))
-        given = plan, problem, rng, reports_of, held_out, self._is_no_better, earlier
+        given = plan, problem, rng, reports_of, held_out, self._is_no_better, earlier, validation
         model, found = boost_blocks(*given)
         if problem.encoder is not None:
             give_encoder(self, problem.encoder)
-        followed = held_out is not None
+        followed = held_out is not None or validation is not None
         found = self._fitted_attributes(model, plan, problem.classes, followed) | found
         self._rng, self._split_seed = rng, split_seed
         self._set_fitted(found)
@@ -419,7 +421,6 @@ class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
 
     def _check_chunks(self, plan: Plan) -> None:
         """Raise a ValueError for what needs all rows in memory."""
-        self._check_plan(plan, GivenRows(None, None, None, None), None, None)
         if self.scoring != "loss" and self._may_stop:
             raise ValueError(
                 f"scoring={self.scoring!r} needs all rows in memory; with Dask collections stop by "

@@ -144,7 +144,8 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
         X_val, y_val : array-like of shape (n_val, n_features) and of that of y, default=None
             Validation rows. Their risk is recorded in `validation_scores_`. If `n_iter_no_change`
             is given, it determines when to stop, no fraction of X is held out, and the rounds after
-            the least risk are dropped. They cannot be used with ``n_estimators="cv"``.
+            the least risk are dropped. They cannot be used with ``n_estimators="cv"``. Beside Dask
+            collections they are collections too, or in memory.
         %(rows_of_fit)s
         **fit_params : dict
             Routed to the base learners' `fit` if metadata routing is enabled.

@@ -126,7 +126,8 @@ class HistogramBoosting(BaseGradientBoosting):
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights. Rows of weight 0 are left out.
         X_val, y_val : array-like of shape (n_val, n_features) and (n_val,), default=None
-            Rows that decide when to stop; then none of X are held out.
+            Rows that decide when to stop; then none of X are held out. Beside Dask collections they
+            are collections too, or in memory.
         %(rows_of_fit)s
 
         %(returns_self)s
@@ -142,13 +143,7 @@ class HistogramBoosting(BaseGradientBoosting):
                 f"max_iter={self.max_iter} must be larger than or equal to n_iter_={self.n_iter_} "
                 "when warm_start==True"
             )
-        if X_val is not None and self.early_stopping is False:
-            raise ValueError(
-                "X_val and y_val are passed to fit while at the same time early_stopping is "
-                "False; use early_stopping='auto' or True."
-            )
-        auto = isinstance(self.early_stopping, str)
-        self.do_early_stopping_ = X_val is not None if auto else bool(self.early_stopping)
+        self._begin_stopping(X_val is not None)
         validation = GivenRows(X_val, y_val, sample_weight_val, offset_val)
         return self._fit_rows(X, y, sample_weight, validation, groups, offset)
 
@@ -157,6 +152,15 @@ class HistogramBoosting(BaseGradientBoosting):
         """The number of rounds."""
         check_is_fitted(self)
         return len(self.estimators_)
+
+    def _begin_stopping(self, has_validation: bool) -> None:
+        if has_validation and self.early_stopping is False:
+            raise ValueError(
+                "X_val and y_val are passed to fit while at the same time early_stopping is "
+                "False; use early_stopping='auto' or True."
+            )
+        auto = isinstance(self.early_stopping, str)
+        self.do_early_stopping_ = has_validation if auto else bool(self.early_stopping)
 
     # --- parameters as a plan ---------------------------------------------------------------------
 
@@ -329,9 +333,9 @@ class HistogramBoosting(BaseGradientBoosting):
 
     # --- rows in chunks ---------------------------------------------------------------------------
 
-    def _fit_chunks(self, rows: ChunkedRows) -> None:
-        self.do_early_stopping_ = self.early_stopping is True
-        super()._fit_chunks(rows)
+    def _fit_chunks(self, rows: ChunkedRows, validation: ChunkedRows | None = None) -> None:
+        self._begin_stopping(validation is not None)
+        super()._fit_chunks(rows, validation)
 
     def _check_chunks(self, plan: Plan) -> None:
         if self.max_features < 1:

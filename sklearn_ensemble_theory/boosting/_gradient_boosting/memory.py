@@ -193,10 +193,8 @@ class Watch:
     def finish(self, model: AdditiveModel) -> None:
         """Drop the rounds after the best where it is kept, and report the end of the fit."""
         if self.keeps_best and self.held_out is not None and model.validation_scores:
-            scores = np.array(model.validation_scores)
-            losses = scores if self.held_out.metric is None else -scores
-            best = int(np.where(np.isnan(losses), np.inf, losses).argmin())
-            model.drop_last(len(losses) - 1 - best)
+            sign = 1.0 if self.held_out.metric is None else -1.0
+            model.drop_after_best([sign * score for score in model.validation_scores])
         self.reports.finish(model.stop_reason, lambda: model)
 
 

@@ -8,7 +8,7 @@ estimator are its lists as arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -135,7 +135,13 @@ class AdditiveModel:
             self.oob_improvements,
         ):
             del history[len(history) - n_rounds :]
-        self.loss = self.losses[-1]
+        if self.losses:
+            self.loss = self.losses[-1]
+
+    def drop_after_best(self, losses: Sequence[float]) -> None:
+        """Drop the rounds after the one of the least loss of the validation rows."""
+        best = int(np.where(np.isnan(losses), np.inf, losses).argmin())
+        self.drop_last(len(losses) - 1 - best)
 
     def add_risks(self, risk: float, drawn: tuple[float, float, float] | None = None) -> None:
         """Record the risk after a round, and what `DrawnScores` found where rows were drawn."""
