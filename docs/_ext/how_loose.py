@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import binom, chi2, norm
 from theorems import THEOREMS
 
-from sklearn_ensemble_theory import averaging, boosting, bounds
+from sklearn_ensemble_theory import averaging, boosting, bounds, datasets
 
 PAGE = Path(__file__).parents[1] / "user_guide" / "how_loose.md"
 ROWS = {}
@@ -154,7 +154,7 @@ OTHERS = {
     "l2_boosting_training_error_bound": "attained by an eigenvector",
     "l2_boosting_variance": EXACT,
     "massart_confidence_threshold": EXACT,
-    "matching_pursuit_exponent": "the exponent of `matching_pursuit_bound`",
+    "matching_pursuit_exponent": "attained by `datasets.make_slow_pursuit` for ν = θ = 1",
     "matching_pursuit_kappa": EXACT,
     "matching_pursuit_kappa_bracket": "both sides agree where all vertices are known",
     "neighbors_vote_n_blocks": "minimises `independent_neighbors_vote_bound`",
@@ -789,6 +789,14 @@ def smooth_boosting_n_rounds():
     raise AssertionError
 
 
+@compared("an interval with 2 % noise, stumps, edges of 0.1", optimum=0.02, slack=1 / 3, edge=0.1)
+def smooth_boosting_error_bound():
+    x = np.linspace(0, 1, 200)[:, None]
+    y = (np.abs(x[:, 0] - 0.5) < 1 / 6) ^ (np.arange(200) % 50 == 7)
+    model = boosting.SmoothBoostClassifier(n_estimators=1000, edge=0.1, smoothness=0.3).fit(x, y)
+    return np.mean(model.predict(x) != y)
+
+
 def noisy_rows():
     rng = generator()
     X = rng.random_sample((1000, 2))
@@ -842,9 +850,11 @@ def massart_boosting_n_rounds():
 # t rounds of any pursuit 20 - t of them are missing.
 
 
-@compared("20 orthogonal atoms, 10 rounds", n_rounds=10, gauge=1.0)
+@compared("the columns of `datasets.make_slow_pursuit`, 100 rounds", n_rounds=100, gauge=1.0)
 def matching_pursuit_bound():
-    return 10 / 400
+    X, y = datasets.make_slow_pursuit(100)
+    model = boosting.MatchingPursuitRegressor(100, fit_intercept=False).fit(X, y)
+    return model.residual_norms_[-1] ** 2
 
 
 @compared("20 orthogonal atoms, 10 rounds", n_rounds=10, gauge=1.0)

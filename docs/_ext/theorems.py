@@ -752,6 +752,12 @@ THEOREMS = {
             "edge γ, until the training error is below κ",
             "Servedio (2003)",
         ),
+        "smooth_boosting_error_bound": (
+            "SmoothBoost of weak agnostic learners",
+            r"\hat R \le \kappa = \frac{\mathrm{opt}}{1/2 - \beta - \gamma}",
+            "the learner has at most β above the least error of a class under any weights; edge γ",
+            "Ben-David, Long and Mansour (2001); Gavinsky (2003); Servedio (2003)",
+        ),
         "agnostic_boosting_error_bound": (
             "Agnostic boosting",
             r"\min_t \hat R_t \le \mathrm{opt} + \frac{1}{2}"

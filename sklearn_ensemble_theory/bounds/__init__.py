@@ -150,6 +150,7 @@ __all__ = [
     "random_features_moment_bound",
     "sauer_shelah_bound",
     "shattering_coefficient",
+    "smooth_boosting_error_bound",
     "smooth_boosting_n_rounds",
     "stochastic_boosting_moments",
     "stone_conditions",

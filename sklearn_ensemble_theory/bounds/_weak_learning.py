@@ -580,6 +580,80 @@ def smooth_boosting_n_rounds(smoothness: float, edge: float, *, method: str = "s
 
 
 @in_floats
+def smooth_boosting_error_bound(optimum: float, slack: float = 0.0, edge: float = 0.01) -> float:
+    """Bound on the training error of SmoothBoost with a weak agnostic learner.
+
+    A beta-weak agnostic learner of a class F has, under any weights of the rows, at most beta above
+    the least error in F (Ben-David, Long and Mansour 2001). If F has the error `optimum` under
+    equal weights, SmoothBoost reaches every training error of at least
+
+        kappa = optimum / (1/2 - beta - gamma)
+
+    with the edge gamma, in at most `smooth_boosting_n_rounds` rounds for kappa and gamma. No row
+    has more than 1/kappa times its weight, so that the least error in F is at most optimum/kappa in
+    every round, and the edge of the weak learner at least 1/2 - beta - optimum/kappa = gamma.
+
+    Parameters
+    ----------
+    optimum : float
+        The least error in F on the rows, at least 0.
+    slack : float, default=0.0
+        beta, at least 0. Decision stumps are learners of intervals with 1/3: the best stump errs
+        where the best interval does, and on the part of the line of the least weight.
+    edge : float, default=0.01
+        gamma, positive; beta + gamma has to be below 1/2. Smaller edges take more rounds.
+
+    Returns
+    -------
+    bound : float
+        kappa, the `smoothness` of SmoothBoost; at most 1, where it says nothing.
+
+    %(raises)s
+
+    See Also
+    --------
+    sklearn_ensemble_theory.SmoothBoostClassifier : The algorithm, with ``smoothness=kappa``.
+    agnostic_boosting_error_bound : For learners that find a share of the largest correlation.
+
+    Notes
+    -----
+    Ben-David, Long and Mansour (2001) have c optimum^c' for numbers c and c' that depend on beta.
+    A bound that is linear in the optimum goes back to Gavinsky (2003); this one follows from that
+    of Servedio (2003). The bound of agnostic boosting for the same learner, whose correlation is
+    within 2 beta of the largest, tends to optimum + beta, which is larger for small optima.
+
+    References
+    ----------
+    S. Ben-David, P. M. Long and Y. Mansour (2001). "Agnostic boosting". *Proceedings of the 14th
+    Annual Conference on Computational Learning Theory*, 507-516.
+
+    D. Gavinsky (2003). "Optimally-smooth adaptive boosting and application to agnostic learning".
+    *Journal of Machine Learning Research* 4, 101-117.
+
+    R. A. Servedio (2003). "Smooth boosting and learning with malicious noise". *Journal of Machine
+    Learning Research* 4, 633-648.
+
+    Examples
+    --------
+    Stumps, if the best interval misses 1 % of the labels; and agnostic boosting after many rounds:
+
+    >>> from sklearn_ensemble_theory.bounds import agnostic_boosting_error_bound
+    >>> from sklearn_ensemble_theory.bounds import smooth_boosting_error_bound
+    >>> round(smooth_boosting_error_bound(0.01, slack=1 / 3, edge=0.05), 4)
+    0.0857
+    >>> round(agnostic_boosting_error_bound(10**6, optimum=0.01, slack=2 / 3), 3)
+    0.345
+    """
+    check_number("optimum", optimum, 0, 1)
+    check_number("slack", slack, 0)
+    check_number("edge", edge, 0, open_low=True)
+    left = 0.5 - slack - edge
+    if left <= 0:
+        raise ValueError(f"slack + edge must be below 1/2, got {slack!r} + {edge!r}.")
+    return min(1.0, optimum / left)
+
+
+@in_floats
 def agnostic_boosting_error_bound(
     n_rounds: int,
     optimum: float = 0.0,

@@ -16,7 +16,7 @@ from sklearn_ensemble_theory import (
     SmoothBoostClassifier,
 )
 from sklearn_ensemble_theory.boosting._reweighting import binary_rounds
-from sklearn_ensemble_theory.bounds import smooth_boosting_n_rounds
+from sklearn_ensemble_theory.bounds import smooth_boosting_error_bound, smooth_boosting_n_rounds
 from sklearn_ensemble_theory.datasets import add_label_noise, make_twonorm
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier
 
@@ -247,3 +247,52 @@ def test_importances_are_of_the_features_that_matter():
     assert model.feature_importances_.sum() == pytest.approx(1)
     with pytest.raises(AttributeError, match="GaussianNB"):
         _ = SmoothBoostClassifier(GaussianNB(), n_estimators=2).fit(X, y).feature_importances_
+
+
+def least_errors(y, weight):
+    """Of the intervals and of the stumps, of both signs, for rows in order and weights of sum 1."""
+    agreement = np.append(0.0, np.cumsum(weight * y))  # of the labels +1 on the rows before
+    inside = np.triu(agreement[None, :] - agreement[:, None])  # of +1 on a block of rows
+    intervals = np.abs(2 * inside - agreement[-1]).max()
+    stumps = np.abs(2 * agreement - agreement[-1]).max()
+    return (1 - intervals) / 2, (1 - stumps) / 2
+
+
+def test_stumps_are_weak_agnostic_learners_of_intervals():
+    """At most 1/3 above the least error of the intervals, for any labels and any weights."""
+    rng = np.random.default_rng(0)
+    gaps = []
+    for _ in range(300):
+        n = rng.integers(3, 30)
+        weight = rng.dirichlet(np.full(n, rng.choice([0.1, 1.0])))
+        by_interval, by_stump = least_errors(rng.choice([-1.0, 1.0], n), weight)
+        gaps.append(by_stump - by_interval)
+    assert min(gaps) >= -1e-12
+    assert max(gaps) <= 1 / 3 + 1e-12
+    by_interval, by_stump = least_errors(np.array([-1.0, 1.0, -1.0]), np.full(3, 1 / 3))
+    assert (by_interval, by_stump) == pytest.approx((0, 1 / 3))
+
+
+@pytest.mark.parametrize("n_wrong", [2, 6, 10])
+def test_training_error_with_a_weak_agnostic_learner(n_wrong):
+    """An interval with wrong labels: edges of 1/6 - opt/density, and an error below kappa."""
+    rng = np.random.default_rng(n_wrong)
+    X = np.arange(300.0)[:, None]
+    y = np.where((X[:, 0] > 90) & (X[:, 0] < 190), 1, -1)
+    y[rng.choice(300, n_wrong, replace=False)] *= -1
+    optimum, _ = least_errors(y.astype(float), np.full(300, 1 / 300))
+    assert 0 < optimum <= n_wrong / 300 + 1e-12
+    edge = 0.08
+    kappa = smooth_boosting_error_bound(optimum, slack=1 / 3, edge=edge)
+    most = int(smooth_boosting_n_rounds(kappa, edge)) + 1
+    model = SmoothBoostClassifier(n_estimators=most, edge=edge, smoothness=kappa).fit(X, y)
+    assert model.stop_reason_ == "density"
+    assert (model.edges_ >= 1 / 6 - optimum / model.densities_ - 1e-12).all()
+    assert model.edges_.min() >= edge
+    assert np.mean(model.predict(X) != y) < kappa
+
+
+def test_a_slack_and_an_edge_of_a_half_are_refused():
+    with pytest.raises(ValueError, match="slack"):
+        smooth_boosting_error_bound(0.1, slack=0.4, edge=0.1)
+    assert smooth_boosting_error_bound(0.3, slack=0.2, edge=0.1) == 1

@@ -719,6 +719,10 @@ TABLE = {
         "test_growth::test_counts_by_hand",
         negative="behaviours",
     ),
+    "smooth_boosting_error_bound": bound(
+        call(optimum=0.01, slack=0.3, edge=0.1),
+        value=0.1,
+    ),
     "smooth_boosting_n_rounds": bound(
         call(smoothness=0.1, edge=0.1),
         "test_values_by_hand::test_rounds_of_boosting_with_noisy_labels_by_hand",
