@@ -136,6 +136,47 @@ class ExpectedProjection:
             removed = (single - average) / (1 - 1 / self.n_draws)
         return float(single - removed * (1 - 1 / n_estimators))
 
+    def gcv(self, y: ArrayLike) -> float:
+        """Return an estimate of the expected squared error on a new row, for the draws together.
+
+        Generalised cross-validation, ||y - Delta y||^2 / n divided by (1 - tr Delta / n)^2. Compare
+        it between numbers of variables, penalties or projections: no rows for validation are
+        needed. It is consistent for ensembles of sketched ridge regressions with many rows and
+        variables [Patil and LeJeune, 2024]. All members see all rows: the residual of a row is in
+        each of them about 1 - tr Delta / n times that of a fit without the row, and so in their
+        mean, for any number of them. Few members with "gaussian" and more variables than rows are
+        better than it says: their directions outside of the rows are averaged out. O(n^2).
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            The targets of the rows.
+
+        Returns
+        -------
+        error : float
+            The estimate, in units of y squared; inf where the members fit all rows exactly. Weights
+            count rows.
+
+        Raises
+        ------
+        ValueError
+            If `y` has another length than the rows.
+
+        References
+        ----------
+        P. Patil and D. LeJeune (2024). "Asymptotically free sketched ridge ensembles: risks,
+        cross-validation, and tuning". *International Conference on Learning Representations*.
+        """
+        target = np.asarray(y, dtype=np.float64)
+        if target.shape != self.weights.shape:
+            raise ValueError(f"y must have shape {self.weights.shape}, got {target.shape}.")
+        target = self.weights * target
+        left = 1 - float(np.trace(self.matrix)) / self.total_weight
+        if left < 1e-12:
+            return float("inf")
+        return float(np.sum((target - self.matrix @ target) ** 2) / left**2)
+
 
 @documented()
 class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, ReadsOnce, BaseEstimator):

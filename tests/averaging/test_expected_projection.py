@@ -204,3 +204,53 @@ def test_averages_of_projections_approach_ridge_regression():
         fit = models[1].set_params(n_estimators=10, random_state=seed).fit(Phi, Y)
         errors.append(np.mean((fit.predict(Phi) - f[:, None]) ** 2))
     assert np.mean(errors) == pytest.approx(expected[1].risk(f, 1.0, 10), rel=0.04)
+
+
+def rows_of_many_variables(seed):
+    """120 rows of 200 variables, and the mean squared error of coefficients on new ones."""
+    rng = np.random.RandomState(seed)
+    sizes = np.arange(1, 201) ** -0.5
+    X = rng.standard_normal((120, 200)) * sizes
+    coefficients = rng.standard_normal(200)
+    coefficients /= np.linalg.norm(coefficients * sizes)
+    y = X @ coefficients + rng.standard_normal(120)
+    return X, y, lambda model: 1 + np.sum(((model.coef_ - coefficients) * sizes) ** 2)
+
+
+@pytest.mark.parametrize(("projection", "m"), [("coordinate", 1), ("coordinate", 8), ("sparse", 8)])
+def test_generalised_cross_validation_is_close_to_the_error_on_new_rows(projection, m):
+    estimates, errors = [], []
+    for seed in range(12):
+        X, y, error = rows_of_many_variables(seed)
+        for s in (10, 30, 60):
+            model = RandomProjectionRegressor(
+                m, n_components=s, projection=projection, fit_intercept=False, random_state=seed
+            ).fit(X, y)
+            estimates.append(model.expected_projection(X, m).gcv(y))
+            errors.append(error(model))
+    found, expected = (
+        np.reshape(estimates, (12, 3)).mean(axis=0),
+        np.reshape(errors, (12, 3)).mean(axis=0),
+    )
+    np.testing.assert_allclose(found, expected, rtol=0.12)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 2.0])
+def test_generalised_cross_validation_by_the_predictions(alpha):
+    """The trace by the predictions of unit vectors; weights count rows."""
+    X, y, _ = rows_of_many_variables(0)
+    X, y, weight = X[:30, :8], y[:30] + 3, np.r_[np.full(10, 3.0), np.ones(20)]
+    model = RandomProjectionRegressor(4, n_components=5, alpha=alpha, random_state=0)
+    traces = [model.fit(X, unit, weight).predict(X)[i] for i, unit in enumerate(np.eye(30))]
+    residuals = y - model.fit(X, y, weight).predict(X)
+    expected = np.average(residuals**2, weights=weight) / (1 - np.sum(traces) / 50) ** 2
+    found = model.expected_projection(X, 4, weight).gcv(y)
+    assert found == pytest.approx(expected, rel=1e-9)
+    with pytest.raises(ValueError, match="y must have shape"):
+        model.expected_projection(X, 4).gcv(y[:-1])
+
+
+def test_generalised_cross_validation_of_fits_through_all_rows():
+    X, y, _ = rows_of_many_variables(0)
+    model = RandomProjectionRegressor(4, n_components=150, random_state=0)
+    assert model.expected_projection(X, 4).gcv(y) == np.inf
