@@ -59,7 +59,7 @@ def finite_class_bound(
     ----------
     n_samples : float
         Number n of independent rows. For weighted empirical risks, the square of the sum of the
-        weights divided by the sum of their squares.
+        weights divided by the sum of their squares; for "sharp" their sum divided by the largest.
     log_n_hypotheses : float
         Natural logarithm of the number |H| of functions.
     %(delta)s
@@ -195,7 +195,7 @@ def cross_validation_oracle_bound(
         Number m of candidates.
     fold_sizes : float or array-like of float
         Numbers n_k of the held-out rows of the v splits, at least 1. With weights, the effective
-        numbers (sum w)^2 / sum w^2.
+        numbers (sum w)^2 / sum w^2; for "sharp" and one split, sum w / max w.
     %(delta)s
     loss_bound : float, default=1.0
         M: the loss of every candidate is in [0, M].

@@ -495,3 +495,23 @@ def test_the_divergence_of_signs():
         mean = (xlogy(1 + x, 1 + x) + xlogy(1 - x, 1 - x)) / 2
         found = bounds.finite_behaviours_rademacher_bound(1000, 1000 * mean, method="sharp")
         assert found == pytest.approx(x, rel=1e-9)
+
+
+def test_weighted_means_and_their_effective_numbers():
+    """Exact, over all values of ten weighted rows."""
+    rng = np.random.default_rng(0)
+    values = np.array(list(product((0.0, 1.0), repeat=10)))
+    for power, p in product((0.5, 1.0, 3.0), (0.01, 0.2, 0.5, 0.8)):
+        w = rng.exponential(size=10) ** power
+        w /= w.sum()
+        chances = np.prod(np.where(values == 1, p, 1 - p), axis=1)
+        means = values @ w
+        for t in (0.05, 0.2, 0.4, 0.7):
+            exact = chances[means >= p + t - 1e-12].sum()
+            assert exact <= bounds.hoeffding_tail(t, 1 / (w @ w), method="sharp") + 1e-12
+        # The worse of two opposite classifiers, of error p: its weighted errors are half or less.
+        x = abs(2 * p - 1)
+        wrong = chances[means <= 0.5] if p > 0.5 else chances[means >= 0.5]
+        delta = min(wrong.sum(), 1.0)
+        bound = bounds.finite_class_bound(1 / w.max(), np.log(2), delta, method="sharp")
+        assert x <= bound + 1e-9
