@@ -872,6 +872,15 @@ TABLE = {
         call(n_samples=4, log_n_hypotheses=math.log(3), delta=0.5, loss_bound=2.0, **SHARP),
         value=2**0.5,
     ),
+    "greedy_boosting_bound: sharp": bound(
+        call(n_rounds=31, curvature=0.5, gauge=2.0, excess=0.8, **SHARP),
+        value=0.8 / 32**0.2,
+        negative="excess",
+    ),
+    "greedy_boosting_risk_bound: sharp": bound(
+        call(n_rounds=10, n_samples=1000, gauge=2.0, loss_at_zero=0.8, **SHARP),
+        value=(64**0.5 + 2) * 2 / 1000**0.5 + 0.8 / 21**0.2,
+    ),
     "gradient_descent_bound: sharp": bound(
         call(n_rounds=10, smoothness=2.0, distance=3.0, **SHARP), value=3 / 7
     ),
