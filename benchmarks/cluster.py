@@ -14,7 +14,7 @@
 - adaboost: a round of AdaBoost in memory, on Dask's threads, and on the cluster.
 - files: L2-boosting of Parquet files, beside one process that calls `partial_fit` file by file.
 - spill: gradient boosting of rows that do not fit into the memory of the workers. It has a cluster
-  of its own, takes minutes, and writes some GB to the temporary folder.
+  of its own, takes five minutes or more, and writes some GB to the temporary folder.
 
 The cluster has two processes of one thread. "CPU" are seconds of processors, of all processes; they
 are what to compare where other programs use the cores.
@@ -24,7 +24,6 @@ import argparse
 import contextlib
 import os
 import pickle
-import statistics
 import tempfile
 import time
 import warnings
@@ -135,7 +134,7 @@ def measured(client, fit):
 
 
 def watched(client, fit):
-    """What Dask did in a fit, with the passes over the blocks and the bytes that the client got."""
+    """What Dask did in a fit: passes over blocks and bytes to the client too; and what it gave."""
     plugin, computed = Watched(client.cluster.scheduler), _blocks.computed
     plugin.passes = plugin.sent = 0
 
@@ -148,11 +147,10 @@ def watched(client, fit):
     _blocks.computed = counted
     client.cluster.scheduler.add_plugin(plugin)
     try:
-        fit()
+        return plugin, fit()
     finally:
         client.cluster.scheduler.remove_plugin(plugin.name)
         _blocks.computed = computed
-    return plugin
 
 
 def line(*parts):
@@ -185,8 +183,9 @@ def chunks(client, options):
 def rounds(client, options):
     for n in options.rounds:
         rows = chunked(20_000, 8)
-        _, seconds = measured(client, lambda n=n, rows=rows: boosting(n).fit(*rows))
-        found = watched(client, lambda n=n, rows=rows: boosting(n).fit(*rows))
+        found, (_, seconds) = watched(
+            client, lambda n=n, rows=rows: measured(client, lambda: boosting(n).fit(*rows))
+        )
         line(
             f"rounds  {n:4} rounds  {1e3 * seconds[0] / n:6.1f} ms a round,",
             f"CPU {1e3 * (seconds[1] + seconds[2]) / n:.1f} ms, tasks held {found.held},",
@@ -199,9 +198,16 @@ def rows(client, options):
     for n in options.table_rows:
         n = int(n)
         table = made_on_workers(n, 16)
-        _, seconds = measured(client, lambda table=table: boosting(10).fit(*table))
-        per_row = 1e6 * (seconds[1] + seconds[2]) / n
-        line(f"rows    {n:9} rows, 10 rounds {in_words(seconds)}  CPU a row {per_row:.2f} µs")
+        few, more = (
+            measured(client, lambda k=k, table=table: boosting(k).fit(*table))[1] for k in (2, 12)
+        )
+        a_round = 1e5 * (more - few)[1:].sum() / n
+        reading = 1e6 * few[1:].sum() / n - 2 * a_round
+        line(
+            f"rows    {n:9} rows, 12 rounds {in_words(more)}",
+            f"CPU of a row: to make it twice, check and code it {reading:.2f} µs,",
+            f"a round {a_round:.3f} µs",
+        )
 
 
 def memory_of_rows(client, options):
@@ -213,7 +219,7 @@ def memory_of_rows(client, options):
         y = y.astype(kind)
         client.run(reset_peak)
         before = sum(client.run(memory, "current").values())
-        found = watched(client, lambda X=X, y=y: boosting(4).fit(X, y))
+        found, _ = watched(client, lambda X=X, y=y: boosting(4).fit(X, y))
         peak = sum(client.run(memory, "peak").values())
         line(
             f"memory  {n} rows of {N_FEATURES} columns, targets {name}:",
@@ -264,50 +270,28 @@ def peers(client, options):
         line(f"peers   {name:18} {n} rows, {n_rounds} rounds {in_words(middle)}  error {error:.4f}")
 
 
-class Timed:
-    """The times of the rounds that are taken from a class of rounds; the first is left out."""
-
-    def __init__(self, rounds):
-        self.rounds, self.plain, self.seconds = rounds, rounds.__next__, []
-
-    def __enter__(self):
-        def take(iterator):
-            start = time.perf_counter()
-            found = self.plain(iterator)
-            self.seconds.append(time.perf_counter() - start)
-            return found
-
-        self.rounds.__next__ = take
-        return self
-
-    def __exit__(self, *error):
-        self.rounds.__next__ = self.plain
-        del self.seconds[:1]
-
-
 def adaboost(client, options):
-    from sklearn_ensemble_theory.boosting._loop import BoostingRounds
-    from sklearn_ensemble_theory.boosting._reweighting.adaboost_blocks import SummedRounds
-
     n = int(options.adaboost_rows)
     X, y = made_on_workers(n, 4)
     noise = da.random.default_rng(1).standard_normal(n, chunks=X.chunks[0])
     X, y = dask.persist(X, (y + noise > 0).astype(np.int8))
-    model = AdaBoostClassifier(
-        DecisionStumpClassifier(max_bins=255), n_estimators=30, variant="discrete"
-    )
     in_memory = dask.compute(X, y)
     threads = [da.from_array(one, chunks=(n // 4, *one.shape[1:])) for one in in_memory]
     sides = {
-        "memory": (BoostingRounds, in_memory, "synchronous"),
-        "threads": (SummedRounds, threads, "threads"),
-        "cluster": (SummedRounds, (X, y), client.get),
+        "memory": (in_memory, "synchronous"),
+        "threads": (threads, "threads"),
+        "cluster": ((X, y), client.get),
     }
-    weights = {}
-    for name, (of, rows_of_side, scheduler) in sides.items():
-        with dask.config.set(scheduler=scheduler, num_workers=2), Timed(of) as timed:
-            weights[name] = model.fit(*rows_of_side).estimator_weights_
-        line(f"adaboost {name:8} {n} rows {1e3 * statistics.median(timed.seconds):6.1f} ms a round")
+    stump, weights = DecisionStumpClassifier(max_bins=255), {}
+    for name, (table, scheduler) in sides.items():
+        seconds = []
+        for k in (5, 35):
+            model = AdaBoostClassifier(stump, n_estimators=k, variant="discrete")
+            with dask.config.set(scheduler=scheduler, num_workers=2):
+                seconds.append(measured(client, lambda model=model, t=table: model.fit(*t))[1])
+        weights[name] = model.estimator_weights_
+        clock, own, workers = 1e3 * (seconds[1] - seconds[0]) / 30
+        line(f"adaboost {name:8} {n} rows {clock:6.1f} ms a round, CPU {own + workers:.1f} ms")
     same = np.array_equal(weights["threads"], weights["cluster"])
     line(f"adaboost same bits on both schedulers: {same}")
 
@@ -346,7 +330,7 @@ def files(client, options):
             client.run(reset_peak)
             model, seconds = measured(client, fit)
             own.append(seconds)
-            hand.append(measured(None, lambda: by_hand(paths, None))[1])
+            hand.append(measured(None, lambda: by_hand(paths, "auto"))[1])
             edges = model.bin_edges_
             given.append(measured(None, lambda edges=edges: by_hand(paths, edges))[1])
         peak = max(client.run(memory, "peak").values()) / 1e9

@@ -453,3 +453,40 @@ def test_the_samples_of_quantiles_do_not_grow_with_the_batches():
     few, many = (peak(clone(model).fit_batches, made(n, 20_000, 3)) for n in (64, 128))
     assert many < 1.05 * few
     assert many < 3 * 8 * 2**20  # 8 MB a column
+
+
+def test_a_query_of_duckdb():
+    """As the guide says it for DuckDB 2, and for older ones."""
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    frame = table().drop(columns=["kind", "size"])
+    connection = duckdb.connect()
+    connection.register("rows", frame)
+    query = "SELECT a, b, c, target FROM rows ORDER BY a"
+
+    def read():
+        result = connection.sql(query)
+        name = "to_arrow_reader" if hasattr(result, "to_arrow_reader") else "fetch_arrow_reader"
+        return getattr(result, name)(20)
+
+    model = L2BoostingRegressor(30, **PLAIN).fit_batches(read, target="target")
+    expected = L2BoostingRegressor(30, **PLAIN).fit_batches([frame], target="target")
+    X = frame[["a", "b", "c"]]
+    np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=0, atol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore")  # of Ray, of its own options
+def test_a_dataset_of_ray():
+    ray = pytest.importorskip("ray")
+    pytest.importorskip("ray.data", exc_type=ImportError)
+    frame = table().drop(columns=["kind", "size"])
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    try:
+        rows = ray.data.from_pandas([frame[:30], frame[30:]])
+        model = L2BoostingRegressor(30, **PLAIN)
+        model.fit_batches(lambda: rows.iter_batches(batch_format="pandas"), target="target")
+    finally:
+        ray.shutdown()
+    expected = L2BoostingRegressor(30, **PLAIN).fit_batches([frame], target="target")
+    X = frame[["a", "b", "c"]]
+    np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=0, atol=1e-10)
