@@ -18,27 +18,27 @@ CLASSES, NUMBERS = BOTH[:1], BOTH[1:]
 # is whole.
 MAP = {
     ("Predict well from a table", "averaging"): [
-        ("no time for tuning, tables of any size", "RandomForest", BOTH),
+        ("good without tuning, tables of any size", "RandomForest", BOTH),
         ("y is noisy, or many features matter", "ExtraTrees", BOTH),
-        ("any loss, missing values, time for early stopping", "GradientBoosting", BOTH),
+        ("any loss, missing values, with early stopping", "GradientBoosting", BOTH),
         ("thousands of rows, many interactions, little tuning", "HistGradientBoosting", BOTH),
         ("two or more classes, reliable labels, few parameters", "AdaBoost", CLASSES),
     ],
     ("Combine models of different kinds", "combining"): [
-        ("the best predictions in one line, with nothing to choose", "SuperLearner", BOTH),
+        ("the best predictions in one line, nothing to choose", "SuperLearner", BOTH),
         ("enough rows to learn weights from held-out predictions", "Stacking", BOTH),
         ("few rows, or members that are fitted already", "Voting", BOTH),
     ],
     ("How sure is the model?", "uncertainty"): [
         ("standard errors and intervals, with little tuning", "RandomForest", BOTH),
-        ("the same around a learner of your own", "Bagging", BOTH),
+        ("standard errors and intervals of your own learner", "Bagging", BOTH),
         ("bands around curves, y is a number", "L2Boosting", NUMBERS),
-        ("also distributions, and widths that follow the noise", "GradientBoosting", BOTH),
+        ("distributions, and intervals that follow the noise", "GradientBoosting", BOTH),
     ],
     ("Millions of rows", "speed_and_memory"): [
         ("in memory: trees on bins, in threads", "GradientBoosting", BOTH),
         ("in chunks or on a cluster, one curve for each feature", "L2Boosting", NUMBERS),
-        ("the same for classes", "LogitBoost", CLASSES),
+        ("in chunks or on a cluster, curves for classes", "LogitBoost", CLASSES),
         ("a linear model, in chunks", "SketchedLinearRegression", ()),
     ],
     ("Groups and time", "groups"): [
@@ -47,14 +47,14 @@ MAP = {
     ],
     ("Categories, missing values", "from_a_csv"): [
         ("no encoding, one curve for each feature, y is a number", "L2Boosting", NUMBERS),
-        ("the same for classes", "LogitBoost", CLASSES),
+        ("no encoding, one curve for each feature, classes", "LogitBoost", CLASSES),
         ("no encoding, features interact", "GradientBoosting", BOTH),
-        ("no encoding, no time for tuning", "RandomForest", BOTH),
+        ("no encoding, good without tuning", "RandomForest", BOTH),
     ],
     ("One class is rare", "imbalanced"): [
         ('weights of the classes: class_weight="balanced"', "RandomForest", CLASSES),
         ('a fixed share of each class in every draw: "stratified"', "Bagging", CLASSES),
-        ("a good order of the rows: average precision", "HistGradientBoosting", CLASSES),
+        ("rank the rows well: average precision", "HistGradientBoosting", CLASSES),
         ("probabilities and a threshold of your own", "LogitBoost", CLASSES),
     ],
     ("Improve a learner of your own", "base_learners"): [
