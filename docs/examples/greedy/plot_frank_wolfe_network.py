@@ -94,3 +94,41 @@ norm = np.abs(network.output_weights).sum()
 print(f"{len(network.output_weights)} units, sum of |weights| {norm:.2f}")
 print("largest difference:", np.abs(network(X_test) - chosen.predict(X_test)).max())
 plt.show()
+
+# %%
+# The usual way to train a network moves all its units at once: gradient descent on the thresholds
+# and output weights of T units of one feature each, which begin at random. Boosting adds the units
+# one after another instead, and never moves them [Bach, §10.3.1].
+
+
+def descend(n_units, n_steps=10_000, rate=0.05):
+    """The errors of the mean along gradient descent on units a (±x_j - c)_+ and an intercept."""
+    j, sign = rng.integers(0, 5, n_units), rng.choice([-1.0, 1.0], n_units)
+    c, a, b = rng.uniform(-1, 1, n_units), rng.standard_normal(n_units) / n_units, y.mean()
+    path = []
+    for step in range(n_steps + 1):
+        inside = sign * X[:, j] - c
+        outputs = np.maximum(inside, 0)
+        residuals = (outputs @ a + b - y) / len(y)
+        if step % 500 == 0:
+            path.append(error(np.maximum(sign * X_test[:, j] - c, 0) @ a + b))
+        c, a = c + rate * a * (residuals @ (inside > 0)), a - rate * (residuals @ outputs)
+        b -= rate * residuals.sum()
+    return path
+
+
+sizes = np.array([5, 10, 20, 50, 100, 300])
+paths = np.array([descend(T) for T in sizes.tolist()])
+figure, axis = plt.subplots(figsize=(6, 3.8), layout="constrained")
+axis.loglog(np.arange(1, 301), by_rounds, label="boosting")
+axis.loglog(sizes, paths.min(axis=1), "o-", label="jointly, best number of steps")
+axis.loglog(sizes, paths[:, -1], "o--", label="jointly, 10,000 steps")
+axis.set(xlabel="units", ylabel="error of the mean", title="one unit at a time, or all at once")
+axis.legend()
+plt.show()
+
+# %%
+# Twenty units that move jointly are as good as a hundred that are added one by one; with five it
+# depends on the features that the random start has. With many units both are about as good, and
+# both have to stop early: boosting at a number of units, which one fit gives for all of them,
+# descent at a number of steps, for each number of units anew.
