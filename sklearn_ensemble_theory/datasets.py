@@ -405,7 +405,7 @@ def make_slow_pursuit(n_rounds: int = 200) -> tuple[np.ndarray, np.ndarray]:
     Raises
     ------
     ValueError
-        If `n_rounds` is not a positive int.
+        If `n_rounds` is not a positive int, or above 5,000.
 
     See Also
     --------
@@ -432,6 +432,8 @@ def make_slow_pursuit(n_rounds: int = 200) -> tuple[np.ndarray, np.ndarray]:
     array([0.184, 0.087, 0.038])
     """
     _check_size("n_rounds", n_rounds)
+    if n_rounds > 5_000:
+        raise ValueError(f"n_rounds must be at most 5_000, got {n_rounds!r}.")
     T, p = int(n_rounds), matching_pursuit_exponent()
     G = 2 * p / (1 - p)
     # The square a of the residual is FIRST_SQUARE b^-G for the bound b on its gauge, which a round

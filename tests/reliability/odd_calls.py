@@ -107,6 +107,7 @@ CALLS = {
     "datasets.add_malicious_rows": lambda: {"X": X, "y": LABELS, "fraction": 0.1},
     "datasets.add_massart_noise": lambda: {"X": X, "y": LABELS, "eta": np.full(len(LABELS), 0.1)},
     "datasets.make_polynomial": lambda: {"n_samples": 5},
+    "datasets.make_slow_pursuit": lambda: {"n_rounds": 5},
     **{
         f"datasets.make_{name}": lambda: {"n_samples": 5, "random_state": 0}
         for name in ("ringnorm", "sine_regression", "tent", "threenorm", "twonorm", "waveform")
