@@ -45,6 +45,7 @@ extensions = [
     "notebooks",
     "page_checks",
     "page_sources",
+    "play",
     "write_pages",
 ]
 exclude_patterns = [

@@ -925,3 +925,80 @@ for (left, right), columns, signal, name in zip(
 for axis in axes[1]:
     axis.set_xlabel("rounds")
 plt.show()
+
+# %%
+# Exercises
+# ---------
+# In the notebook, assign your answer and call ``grade(1, answer)``. The grade
+# comes by a route that is not the one of the solution. Each solution is hidden
+# until you open it.
+from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights
+
+
+def grade(exercise, answer):
+    """Say whether the answer to an exercise is right."""
+    right = CHECKS[exercise](answer)
+    print(f"Exercise {exercise}: {'right' if right else 'not yet'}")
+
+
+def needs_so_many_sketches(m):
+    risks = [bounds.gaussian_sketch_risk(1000, 10, 31, k) for k in (m, m + 1)]
+    before = (
+        np.inf if m == 1 else bounds.gaussian_sketch_risk(1000, 10, 31, m - 1)
+    )
+    return risks[0] <= 0.015 + 1e-12 < before
+
+
+def has_half_of_the_weight(k):
+    shares = np.cumsum(bagged_nearest_neighbors_weights(50, 10))
+    return k == 1 + np.searchsorted(shares, 0.5)
+
+
+def is_a_round_of_pursuit(step):
+    rng = np.random.default_rng(0)
+    psi, (u, y) = rng.standard_normal((20, 8)), rng.standard_normal((2, 20))
+    psi *= np.sqrt(20) / np.linalg.norm(psi, axis=0)
+    fits = [np.linalg.lstsq(psi[:, [j]], y - u)[1][0] for j in range(8)]
+    return np.isclose(np.sum((y - step(u, psi, y)) ** 2), min(fits))
+
+
+CHECKS = {
+    1: needs_so_many_sketches,
+    2: has_half_of_the_weight,
+    3: is_a_round_of_pursuit,
+}
+
+# %%
+# *Exercise 1.* Least squares on n = 1,000 rows and d = 10 variables is replaced
+# by the average of fits to Gaussian sketches of s = 31 rows. How many sketches
+# make the risk at most 1.5 times that of least squares?
+
+# Solution: the risk is that of least squares times 1 + (n-d) / (m (s-d-1)).
+answer = int(np.ceil((1000 - 10) / (0.5 * (31 - 10 - 1))))
+grade(1, answer)
+
+# %%
+# *Exercise 2.* The nearest neighbour is bagged over subsamples of 10 of 50
+# rows, without replacement. How many of the nearest rows are needed to carry
+# half of the weight?
+
+# Solution: the k nearest rows carry the probability that one of them is drawn.
+drawn = 1 - np.cumprod([(40 - i) / (50 - i) for i in range(10)])
+answer = 1 + int(np.argmax(drawn >= 0.5))
+print(answer)
+grade(2, answer)
+
+# %%
+# *Exercise 3.* Write a function ``step(u, psi, y)`` that makes a round of
+# matching pursuit from u, for a matrix with columns of squared length n, and
+# returns the new u.
+
+
+# Solution: the column of the largest product with the residual.
+def step(u, psi, y):
+    products = psi.T @ (y - u) / len(y)
+    j = np.argmax(np.abs(products))
+    return u + products[j] * psi[:, j]
+
+
+grade(3, step)

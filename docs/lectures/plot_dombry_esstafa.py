@@ -597,3 +597,74 @@ for vectors, name in [(display.first, "First"), (display.last, "Last")]:
         axis.set_ylabel("value")
     figure.suptitle(f"{name} eigenvectors")
     plt.show()
+
+
+# %%
+# Exercises
+# ---------
+# In the notebook, assign your answer and call ``grade(1, answer)``. The grade
+# comes by a route that is not the one of the solution. Each solution is hidden
+# until you open it.
+def grade(exercise, answer):
+    """Say whether the answer to an exercise is right."""
+    right = CHECKS[exercise](answer)
+    print(f"Exercise {exercise}: {'right' if right else 'not yet'}")
+
+
+def leaves_a_hundredth(m):
+    before, after = l2_boosting_filter(0.05, [0.1 * (m - 1), 0.1 * m], 0.1)
+    return after <= 0.01 < before
+
+
+def has_the_least_error(t):
+    times = np.linspace(0, 60, 60_001)
+    left = l2_boosting_filter(0.1, times)
+    best = times[np.argmin(2**2 * left**2 + (1 - left) ** 2)]
+    return abs(t - best) < 0.01
+
+
+def is_boosting(boost):
+    rng = np.random.default_rng(0)
+    Q, y = np.linalg.qr(rng.standard_normal((6, 6)))[0], rng.standard_normal(6)
+    S = (Q * [1, 0.7, 0.5, 0.1, 0.01, 0]) @ Q.T
+    fitted = np.full(6, y.mean())
+    for _ in range(25):
+        fitted += 0.3 * S @ (y - fitted)
+    return np.allclose(boost(S, y, 0.3, 25), fitted)
+
+
+CHECKS = {1: leaves_a_hundredth, 2: has_the_least_error, 3: is_boosting}
+
+# %%
+# *Exercise 1.* The learning rate is 0.1 and an eigenvalue 0.05. After how many
+# rounds is at most a hundredth of its component of y left in the residuals?
+
+# Solution: a round multiplies the component by 1 - 0.1 * 0.05.
+answer = int(np.ceil(np.log(0.01) / np.log(1 - 0.1 * 0.05)))
+print(answer)
+grade(1, answer)
+
+# %%
+# *Exercise 2.* The component of f along an eigenvector of eigenvalue 0.1 is 2,
+# and the noise has variance 1. At which time t is the expected squared error of
+# this component, squared bias plus variance, least?
+
+# Solution: with e = exp(-t mu), 4 e^2 + (1 - e)^2 is least at e = 1/5.
+answer = np.log(5) / 0.1
+print(round(answer, 2))
+grade(2, answer)
+
+# %%
+# *Exercise 3.* Write a function ``boost(S, y, rate, rounds)`` that returns the
+# fitted values of boosting from the mean for a symmetric S, without a loop over
+# the rounds.
+
+
+# Solution: a power of each eigenvalue of I - rate S.
+def boost(S, y, rate, rounds):
+    eigenvalues, vectors = np.linalg.eigh(S)
+    left = vectors * (1 - rate * eigenvalues) ** rounds
+    return y - left @ (vectors.T @ (y - y.mean()))
+
+
+grade(3, boost)

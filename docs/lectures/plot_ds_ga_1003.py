@@ -687,3 +687,74 @@ plt.show()
 # What is left of the lecture are remarks: that most classical methods minimise
 # an empirical risk by gradient descent, with a penalty against estimation
 # error, and that features matter where the functions are linear.
+
+# %%
+# Exercises
+# ---------
+# In the notebook, assign your answer and call ``grade(1, answer)``. The grade
+# comes by a route that is not the one of the solution. Each solution is hidden
+# until you open it.
+from scipy.optimize import minimize_scalar
+
+
+def grade(exercise, answer):
+    """Say whether the answer to an exercise is right."""
+    right = CHECKS[exercise](answer)
+    print(f"Exercise {exercise}: {'right' if right else 'not yet'}")
+
+
+def is_the_pseudo_residual(residual):
+    y, f = np.array([1.0, 1.0, -1.0]), np.array([0.5, -2.0, 3.0])
+    losses = [np.log1p(np.exp(-y * (f + h))) for h in (-1e-6, 1e-6)]
+    return np.allclose(residual(y, f), (losses[0] - losses[1]) / 2e-6)
+
+
+def is_the_best_step(length):
+    residual, h = np.random.default_rng(0).standard_normal((2, 9))
+    best = minimize_scalar(lambda nu: np.sum((residual - nu * h) ** 2)).x
+    return np.isclose(length(residual, h), best)
+
+
+def is_the_approximation_error(error):
+    x = (np.arange(100_000) + 0.5) / 100_000
+    return np.isclose(error, np.var(x**2))
+
+
+CHECKS = {
+    1: is_the_pseudo_residual,
+    2: is_the_best_step,
+    3: is_the_approximation_error,
+}
+
+# %%
+# *Exercise 1.* Write a function ``residual(y, f)`` that returns the negative
+# gradient of the logistic loss log(1 + exp(-y f)), for labels of -1 and 1.
+
+
+# Solution: the label times the probability of the other class.
+def residual(y, f):
+    return y / (1 + np.exp(y * f))
+
+
+grade(1, residual)
+
+# %%
+# *Exercise 2.* Write a function ``length(residual, h)`` that returns the step
+# along the values h which reduces the squared loss most.
+
+
+# Solution: least squares with a single variable.
+def length(residual, h):
+    return residual @ h / (h @ h)
+
+
+grade(2, length)
+
+# %%
+# *Exercise 3.* Let x be uniform on [0, 1] and y = x², without noise. What is
+# the approximation error of the constant functions for the squared loss?
+
+# Solution: the best constant is the mean, so the error is the variance of x².
+answer = 1 / 5 - (1 / 3) ** 2
+print(round(answer, 4))
+grade(3, answer)

@@ -650,3 +650,68 @@ print(
     f"Massart: error on noisy labels {1 - massart.score(X, y):.3f}, "
     f"on clean ones {1 - massart.score(X, clean):.3f}; bound {bound:.3f}"
 )
+
+
+# %%
+# Exercises
+# ---------
+# In the notebook, assign your answer and call ``grade(1, answer)``. The grade
+# comes by a route that is not the one of the solution. Each solution is hidden
+# until you open it.
+def grade(exercise, answer):
+    """Say whether the answer to an exercise is right."""
+    right = CHECKS[exercise](answer)
+    print(f"Exercise {exercise}: {'right' if right else 'not yet'}")
+
+
+def is_the_error_of_the_vote(error):
+    number_wrong = [1.0]
+    for _ in range(11):
+        number_wrong = np.convolve(number_wrong, [0.7, 0.3])
+    return np.isclose(error, sum(number_wrong[6:]))
+
+
+def is_the_new_weight(weight):
+    after = bounds.adaboost_weights(np.full(10, 0.1), np.arange(10) < 2)
+    return np.isclose(weight, after[0])
+
+
+def ends_without_errors(T):
+    risk = bounds.adaboost_exponential_risk(np.full(1000, 0.1))
+    first = 1 + np.argmax(risk < 1 / 1000)
+    return first == T
+
+
+CHECKS = {
+    1: is_the_error_of_the_vote,
+    2: is_the_new_weight,
+    3: ends_without_errors,
+}
+
+# %%
+# *Exercise 1.* Eleven classifiers err independently, each with probability 0.3.
+# With which probability does their majority vote err?
+
+# Solution: at least six of them have to err.
+from math import comb
+
+answer = sum(comb(11, k) * 0.3**k * 0.7 ** (11 - k) for k in range(6, 12))
+print(round(answer, 4))
+grade(1, answer)
+
+# %%
+# *Exercise 2.* AdaBoost has ten rows of equal weight, and its first stump errs
+# on two of them. Which weight has each of the two in the second round?
+
+# Solution: the rows with an error together have half of the weight.
+answer = 0.5 / 2
+grade(2, answer)
+
+# %%
+# *Exercise 3.* Every round of AdaBoost on 1,000 rows has an edge of 0.1. After
+# which round does the exponential risk show that the training error is 0?
+
+# Solution: the first T with (1 - 4 * 0.1^2)^(T/2) below 1/1000.
+answer = 1 + int(2 * np.log(1000) / -np.log(1 - 4 * 0.1**2))
+print(answer)
+grade(3, answer)

@@ -299,3 +299,68 @@ for number, model in enumerate([large, bagged, gradient, ada]):
 right.set(xticks=[], yticks=[], title="boundaries of the four")
 right.set(xlabel="first variable", ylabel="second variable")
 plt.show()
+
+
+# %%
+# Exercises
+# ---------
+# In the notebook, assign your answer and call ``grade(1, answer)``. The grade
+# comes by a route that is not the one of the solution. Each solution is hidden
+# until you open it.
+def grade(exercise, answer):
+    """Say whether the answer to an exercise is right."""
+    right = CHECKS[exercise](answer)
+    print(f"Exercise {exercise}: {'right' if right else 'not yet'}")
+
+
+def is_the_number_of_parameters(number):
+    network = MLPRegressor(hidden_layer_sizes=(20,)).partial_fit(
+        np.zeros((2, 64)), np.zeros((2, 10))
+    )
+    return number == sum(a.size for a in network.coefs_ + network.intercepts_)
+
+
+def is_the_slope(slope):
+    u = np.linspace(-4, 4, 9)
+    differences = (expit(u + 1e-6) - expit(u - 1e-6)) / 2e-6
+    return np.allclose(slope(expit(u)), differences)
+
+
+def is_the_tent(units):
+    x = np.linspace(-3, 3, 61)
+    output = sum(a * np.maximum(w * x + b, 0) for a, w, b in units)
+    return np.allclose(output, np.maximum(1 - np.abs(x), 0))
+
+
+CHECKS = {1: is_the_number_of_parameters, 2: is_the_slope, 3: is_the_tent}
+
+# %%
+# *Exercise 1.* How many parameters has a network with 64 inputs, one layer of
+# 20 units and 10 outputs?
+
+# Solution: each unit and each output has an intercept, too.
+answer = (64 + 1) * 20 + (20 + 1) * 10
+print(answer)
+grade(1, answer)
+
+# %%
+# *Exercise 2.* Back-propagation needs the derivative of the activation. Write a
+# function ``slope(h)`` that computes it from the output h = 1/(1 + exp(-u)) of
+# a logistic unit, without u.
+
+
+# Solution: the derivative is exp(-u) / (1 + exp(-u))^2.
+def slope(h):
+    return h * (1 - h)
+
+
+grade(2, slope)
+
+# %%
+# *Exercise 3.* Find rectified units whose sum is the tent
+# :math:`\max(0, 1 - |x|)`: a list of triples (a, w, b), of which each stands
+# for a max(w x + b, 0).
+
+# Solution: the slope changes by 1, -2 and 1 at -1, 0 and 1.
+answer = [(1, 1, 1), (-2, 1, 0), (1, 1, -1)]
+grade(3, answer)

@@ -1270,3 +1270,68 @@ right.set_xticks(range(4), ["$m_{try}$ = 1", "3", "10", "one tree"])
 right.set(ylabel="expected squared error", title="parts of the risk, 100 rows")
 right.legend()
 plt.show()
+
+# %%
+# Exercises
+# ---------
+# In the notebook, assign your answer and call ``grade(1, answer)``. The grade
+# comes by a route that is not the one of the solution. Each solution is hidden
+# until you open it.
+from scipy.optimize import minimize_scalar
+
+
+def grade(exercise, answer):
+    """Say whether the answer to an exercise is right."""
+    right = CHECKS[exercise](answer)
+    print(f"Exercise {exercise}: {'right' if right else 'not yet'}")
+
+
+def is_the_bayes_risk(risk):
+    eta = (np.arange(100_000) + 0.5) / 100_000
+    return np.isclose(risk, np.minimum(eta, 1 - eta).mean())
+
+
+def is_the_best_score(score):
+    def best(eta):
+        return minimize_scalar(
+            lambda a: eta * np.exp(-a) + (1 - eta) * np.exp(a)
+        ).x
+
+    return all(abs(score(eta) - best(eta)) < 1e-5 for eta in (0.1, 0.5, 0.8))
+
+
+def is_the_number_of_trees(B):
+    before, after = bounds.correlated_average_variance([max(B - 1, 1), B], 0.3)
+    return after <= 0.31 + 1e-12 < before
+
+
+CHECKS = {1: is_the_bayes_risk, 2: is_the_best_score, 3: is_the_number_of_trees}
+
+# %%
+# *Exercise 1.* Let x be uniform on [0, 1] and P(Y = 1 | x) = x. What is the
+# Bayes risk?
+
+# Solution: the mean of min(x, 1 - x), the area of a triangle.
+answer = 1 / 4
+grade(1, answer)
+
+# %%
+# *Exercise 2.* Write a function ``score(eta)`` that returns the score with the
+# least expected exponential loss, if the label is 1 with probability eta and -1
+# otherwise.
+
+
+# Solution: the derivative -eta e^(-a) + (1 - eta) e^a is 0 there.
+def score(eta):
+    return 0.5 * np.log(eta / (1 - eta))
+
+
+grade(2, score)
+
+# %%
+# *Exercise 3.* Trees have the variance 1 and the correlation 0.3. How many of
+# them have an average with a variance of at most 0.31?
+
+# Solution: the variance of the average is 0.3 + 0.7 / B.
+answer = round(0.7 / 0.01)
+grade(3, answer)
