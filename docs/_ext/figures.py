@@ -130,6 +130,7 @@ class GalleryFigure(SphinxDirective):
         uri = f"{images_of(group)}/sphx_glr_{script}_{number:03}.png"
         self.env.note_dependency(uri)  # the gallery may be run after this page was read
         caption = nodes.caption()
+        self.assert_has_content()
         parsed = self.parse_content_to_nodes()
         caption += parsed[0].children
         if not Path(self.env.srcdir, uri).exists():
