@@ -131,9 +131,11 @@ class _BlasLimit:
             if is_one:
                 self.limit = controller.select(user_api="blas").limit(limits=1)
             else:
-                context, self.limit = self.limit, None
+                context = self.limit
             with context:
                 pass
+            if not is_one:  # only now: an interrupt before leaves the limit to the next call
+                self.limit = None
 
 
 _limit = _BlasLimit()

@@ -48,7 +48,6 @@ cdef enum:
     # Correlations are computed from the start again after so many steps: rounding must not add up.
     STEPS_BEFORE_REFRESH = 500
     NEWTON_STEPS = 30
-    STEPS_BETWEEN_SIGNALS = 256
 
 # As in `_conditional_gradients` and `_norm_balls`.
 cdef double TIE_SHARE = 1e-9, TIE_OF_GAP = 1e-3, SMALLEST_SHARE = 1e-14
@@ -234,7 +233,7 @@ cdef class Steps:
             The gap is that of these columns, in increasing order.
         """
         cdef Direction to
-        cdef Py_ssize_t k, i, last, n_made = 0
+        cdef Py_ssize_t k, i, last
         cdef double gap, gamma
         cdef int code
         require(self.is_started)
@@ -271,9 +270,7 @@ cdef class Steps:
             t += 1
             if code == NEEDS_UPDATE:
                 return code, t
-            n_made += 1
-            if n_made % STEPS_BETWEEN_SIGNALS == 0:
-                PyErr_CheckSignals()
+            PyErr_CheckSignals()
 
 
 cdef class GramSteps(Steps):

@@ -7,8 +7,9 @@
    their time. Whoever has a list works on it too, and never waits for a thread that has not begun,
    so that a list ends even where all other threads are busy or could not be started.
 
-   A thread begins with its own share of a list, the same of every list, because rows and columns of
-   that share are in its cache. Then it takes tasks from the shares of others.
+   A list has a share for each thread. Whoever has the list begins with the first share, and helpers
+   with the others in the order in which they arrive: of two threads each has the same share of every
+   list, whose rows and columns are in its cache. Then they take tasks from the shares of others.
 
    Threads do not survive a fork: the child process starts its own when it first needs them. */
 #ifndef ENSEMBLE_THREADS_H

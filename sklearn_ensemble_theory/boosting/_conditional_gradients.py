@@ -240,8 +240,11 @@ class RowsBall:
         self.beta = beta
         active = np.flatnonzero(beta)
         self.u = beta[active] @ self.dictionary.columns(active)
-        if self.steps is None or not self._hand_over():
+        if self.steps is None:
             self._update()
+        elif not self._hand_over():
+            self._update()
+            self._hand_over_known()
 
     def _hand_over(self) -> bool:
         """Leave the point to the compiled steps; whether they find the risk there."""

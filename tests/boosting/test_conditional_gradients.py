@@ -171,6 +171,25 @@ def test_steps_that_newtons_method_cannot_make_are_made_by_python(intercept, var
 
 
 @pytest.mark.parametrize("variant", [*VARIANTS, "fully_corrective"])
+def test_steps_go_on_from_a_start_that_newtons_method_cannot_reach(variant):
+    """The best intercept is farther than 30 steps: of a far start, and of 0 with one class."""
+    rng = np.random.default_rng(0)
+    X, weight = rng.standard_normal((40, 3)), np.full(40, 1 / 40)
+    y, beta = rng.poisson(1.0, 40).astype(float), np.array([25.0, 5.0, 0.0])
+    given = solver(losses.PoissonLoss(), X, y, weight, True, "line_search", variant, 0, 0.0)
+    path = conditional_gradients(given.ball, 40.0, beta, given.options)
+    psi = (X - X.mean(axis=0)) / given.scale
+    scores = psi @ beta + given.risk.intercept
+    c = psi.T @ (y - np.exp(scores)) / 40
+    assert path.gaps == pytest.approx(40 * np.abs(c).max() - c @ beta, rel=1e-8)
+    assert path.risks == pytest.approx(np.mean(losses.PoissonLoss().value(y, scores)), rel=1e-8)
+    one = FrankWolfeClassifier(variant=variant, tol=0).fit(X, y > 0, sample_weight=y > 0)
+    risk = np.mean(np.log1p(np.exp(-one.decision_function(X[y > 0]))))
+    assert risk <= 1e-30
+    assert one.train_scores_[-1] == pytest.approx(risk, rel=1e-9)
+
+
+@pytest.mark.parametrize("variant", [*VARIANTS, "fully_corrective"])
 @pytest.mark.parametrize("loss", [losses.SquaredLoss(), losses.LogisticLoss()], ids=str)
 def test_single_steps_are_the_same_path(variant, loss):
     """Of callbacks, one call of the loop a step; also beyond the steps that are kept at first."""
