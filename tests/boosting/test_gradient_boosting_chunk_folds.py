@@ -213,11 +213,12 @@ def test_parameters_that_need_all_rows_are_refused():
     for name, value in {
         "n_estimators": CVRounds(scoring="r2"),
         "held_out": "cv",
-        "warm_start": True,
     }.items():
         what = "scoring" if name == "n_estimators" else name
         with pytest.raises(ValueError, match=f"{what}=.* needs all rows in memory"):
             in_chunks(clone(model).set_params(**{name: value}), X, y)
+    with pytest.raises(ValueError, match="warm_start=True cannot be used with n_estimators"):
+        in_chunks(clone(model).set_params(warm_start=True), X, y)
     for cv in (KFold(5), KFold(5, shuffle=True), GroupKFold(3), [(range(9), range(9, 20))]):
         with pytest.raises(ValueError, match="cv must be an integer of at least 2 for rows in"):
             in_chunks(clone(model).set_params(n_estimators=CVRounds(cv)), X, y)
