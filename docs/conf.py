@@ -16,6 +16,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 )
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+import published  # noqa: E402
 import stored_inventories  # noqa: E402
 from numpydoc.xref import DEFAULT_LINKS  # noqa: E402
 from source_links import SOURCE, linkcode_resolve  # noqa: E402, F401
@@ -46,6 +47,7 @@ extensions = [
     "page_checks",
     "page_sources",
     "play",
+    "published",
     "write_pages",
 ]
 exclude_patterns = [
@@ -85,6 +87,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "generated/backreferences",
     "download_all_examples": False,
     "remove_config_comments": True,
+    "first_notebook_cell": published.CELL,
     "show_signature": False,
     "image_scrapers": ("figures.scrape",),
     "capture_repr": ("_repr_html_",),  # of estimators and frames; the others print
@@ -110,6 +113,7 @@ html_theme_options = {
     "logo": {"text": f"sklearn_ensemble_theory {version}"},
     "footer_start": ["copyright"],
     "footer_end": [],
+    **published.theme_options(os.environ.get("SITE_VERSION")),
 }
 # Pages without pages of their own beside them.
 alone = ["api", "design", "errata", "getting_started", "reliability", "which_estimator"]

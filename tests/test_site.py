@@ -4,7 +4,10 @@ import ast
 import importlib
 import inspect
 import json
+import os
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -157,6 +160,15 @@ def test_pages_link_to_the_gallery_and_have_their_search_words():
     assert list(sources.misled(index, {"getting_started"})) == []
 
 
+def test_figures_of_the_gallery_have_a_script_and_a_caption():
+    names = {path.relative_to(DOCS).with_suffix("").as_posix() for path in SCRIPTS}
+    for page in DOCS.rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        for name, caption in re.findall(r"^```\{gallery-figure\} (\S+).*\n(.*)$", text, re.M):
+            assert {f"examples/{name}", name} & names, (page.name, name)
+            assert re.match(r"\w|\[", caption), (page.name, name)
+
+
 # The notebooks of the gallery
 
 
@@ -205,6 +217,102 @@ def test_scripts_have_only_markup_that_notebooks_show(script):
     assert {page for _, page in notebooks.PAGE.findall(text)} <= pages
     assert {name for *_, name in notebooks.SCRIPT.findall(text)} <= names
     assert re.findall(r":[\w:]+:`|^\.\. |`_|sphx_glr", notebooks.markdown(text), re.MULTILINE) == []
+
+
+# The published site
+
+
+def test_pages_have_a_preview_and_the_site_a_map():
+    published = extension("published")
+    text = published.shortened("A forest\nwith\tbands. " * 20)
+    assert text.startswith("A forest with bands. A")
+    assert len(text) <= published.LONGEST + 2
+    assert text.endswith(" forest …")
+    tags = published.tags('The "best" & more', "A < B", "https://x/a.html", "https://x/p.png")
+    found = ElementTree.fromstring(f"<head>{tags}</head>")
+    by_name = {e.get("property") or e.get("name"): e.get("content") for e in found}
+    assert by_name["og:title"] == 'The "best" & more'
+    assert by_name["description"] == by_name["og:description"] == "A < B"
+    assert by_name["og:url"] == "https://x/a.html"
+    assert "description" not in published.tags("a", "", "b", "c")
+    assert (DOCS / published.PREVIEW).is_file()
+    places = ElementTree.fromstring(published.sitemap(["https://x/b", "https://x/a"]).encode())
+    assert [url[0].text for url in places] == ["https://x/a", "https://x/b"]
+
+
+def test_only_published_builds_have_a_menu_of_versions():
+    published = extension("published")
+    assert published.theme_options(None) == published.theme_options("") == {}
+    options = published.theme_options("0.1")
+    assert options["switcher"]["version_match"] == "0.1"
+    assert options["switcher"]["json_url"].startswith("https://")
+    assert options["check_switcher"] is False
+
+
+def test_versions_of_the_published_site(tmp_path):
+    """The development version is at the root until the first release, and then the newest one."""
+    published, built, site = extension("published"), tmp_path / "built", tmp_path / "site"
+    site.mkdir()
+
+    def publish(version):
+        built.mkdir()
+        (built / "index.html").write_text(version)
+        (built / f"only_{version}").mkdir()
+        entries = published.arrange(built, site, version)
+        assert entries == json.loads((site / published.SWITCHER).read_text())
+        for path in (built / "index.html", built / f"only_{version}"):
+            path.unlink() if path.is_file() else path.rmdir()
+        built.rmdir()
+        root = (site / "index.html").read_text()
+        assert {path.name for path in site.glob("only*")} == {f"only_{root}"}
+        preferred = [entry["version"] for entry in entries if entry.get("preferred")]
+        assert preferred == ([] if "dev" in root else [published.folder_of(root)])
+        return root, [entry["version"] for entry in entries]
+
+    assert publish("0.1.0.dev0") == ("0.1.0.dev0", ["dev"])
+    assert publish("0.1.0") == ("0.1.0", ["dev", "0.1"])
+    assert publish("0.2.0.dev0") == ("0.1.0", ["dev", "0.1"])
+    assert publish("0.10.0") == ("0.10.0", ["dev", "0.10", "0.1"])
+    assert publish("0.9.3") == ("0.10.0", ["dev", "0.10", "0.9", "0.1"])
+    assert publish("0.10.1") == ("0.10.1", ["dev", "0.10", "0.9", "0.1"])
+    assert (site / "dev" / "index.html").read_text() == "0.2.0.dev0"
+    assert (site / "0.10" / "index.html").read_text() == "0.10.1"
+    assert (site / ".nojekyll").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script of the shell")
+def test_the_site_goes_to_a_branch_of_one_commit(tmp_path):
+    def git(*arguments, folder="clone"):
+        command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+        return subprocess.run(
+            command, cwd=tmp_path / folder, check=True, capture_output=True, text=True
+        ).stdout
+
+    git("init", "-q", "--bare", "origin.git", folder=".")
+    git("clone", "-q", "origin.git", "clone", folder=".")
+    needed = (
+        "pyproject.toml",
+        ".ci/publish",
+        "docs/_ext/published.py",
+        "docs/_ext/source_links.py",
+    )
+    for name in (*needed, "sklearn_ensemble_theory/_version.py"):
+        (tmp_path / "clone" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / "clone" / name)
+    git("add", ".")
+    git("commit", "-q", "-m", "all")
+    (tmp_path / "built").mkdir()
+    for text in ("first", "second"):
+        (tmp_path / "built" / "index.html").write_text(text)
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        command = [tmp_path / "clone" / ".ci" / "publish", "built"]
+        done = subprocess.run(
+            command, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert git("show", "gh-pages:dev/index.html", folder="origin.git") == text
+        assert git("rev-list", "--count", "gh-pages", folder="origin.git") == "1\n"
+    assert git("status", "--porcelain") == ""
 
 
 # Links to the source and to other projects

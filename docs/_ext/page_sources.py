@@ -53,9 +53,10 @@ WORDS = {
     "user_guide/speed_and_memory": ["LightGBM", "XGBoost", "memory", "n_jobs", "speed"],
     "user_guide/which_defaults": ["defaults", "hyperparameters", "tuning"],
     "user_guide/uncertainty": [
-        *("conformal prediction", "confidence interval", "error bar", "jackknife"),
+        *("conformal", "conformal prediction", "confidence interval", "error bar", "jackknife"),
         *("CRPS", "NGBoost", "predictive distribution", "probabilistic prediction"),
-        *("prediction interval", "quantile regression forest", "standard error", "uncertainty"),
+        *("prediction interval", "quantile forest", "quantile regression forest"),
+        *("standard error", "uncertainty"),
     ],
 }
 
