@@ -230,8 +230,22 @@ class BuildModules(build_ext):
             module.sources = in_c.sources
 
 
+def description() -> str:
+    """The README for the page of the index, where links have to be whole addresses."""
+    found = Path("pyproject.toml").read_text(encoding="utf-8")
+    source = re.search(r'^Source = "(.*)"$', found, re.MULTILINE)[1]
+    text = Path("README.md").read_text(encoding="utf-8")
+    text = re.sub(r"(!\[[^]]*\]\()(?!https?:|#)", rf"\1{source}/raw/main/", text)
+    return re.sub(r"(\]\()(?!https?:|#)", rf"\1{source}/blob/main/", text)
+
+
 if __name__ == "__main__":
     import Cython
     from Cython.Build import cythonize
 
-    setup(ext_modules=modules(), cmdclass={"build_ext": BuildModules})
+    setup(
+        ext_modules=modules(),
+        cmdclass={"build_ext": BuildModules},
+        long_description=description(),
+        long_description_content_type="text/markdown",
+    )

@@ -50,15 +50,43 @@ def test_the_address_of_the_repository_is_that_of_the_project():
         found = re.findall(r"https://github\.com/[\w/-]+", (ROOT / path).read_text("utf-8"))
         assert found, path
         known = {project["urls"]["Source"], project["urls"]["Issues"]}
+        known.add(f"{project['urls']['Source']}/actions/workflows/ci")
         assert set(found) <= known, path
+
+
+def test_the_badges_are_true():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    prefix = "Programming Language :: Python :: 3."
+    minors = [int(c[len(prefix) :]) for c in project["classifiers"] if c.startswith(prefix)]
+    assert f"badge/python-3.{min(minors)}%20to%203.{max(minors)}-" in README
+    assert project["requires-python"] == f">=3.{min(minors)}"
+    assert project["license"] == "BSD-3-Clause"
+    assert "badge/licence-BSD%203--clause-" in README
+
+
+def test_the_recipe_for_conda_forge_has_the_requirements():
+    found = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    recipe = (ROOT / ".github" / "conda-forge.yaml").read_text(encoding="utf-8")
+    for section, wanted in (
+        ("host", {*found["build-system"]["requires"], "pip"}),
+        ("run", set(found["project"]["dependencies"])),
+    ):
+        block = re.search(rf"^  {section}:\n((?:    .*\n)+)", recipe, re.MULTILINE)[1]
+        stated = {line.strip("- ").replace(" ", "") for line in block.splitlines()} - {"python"}
+        assert stated == {requirement.replace("Cython", "cython") for requirement in wanted}
+    assert found["project"]["urls"]["Documentation"] in recipe
+    assert f"summary: {found['project']['description']}" in recipe
+    assert recipe.count(f"name: {found['project']['name']}") == 1
+    assert f'version: "{package.__version__.split(".dev")[0]}"' in recipe
 
 
 def test_the_first_page_is_the_readme_and_its_pictures():
     page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     start, end = re.findall(r":(?:start-after|end-before): \"(.*)\"", page)
     assert README.count(end) == 1
-    assert README.startswith(start)
-    assert page.startswith(f"{start}\n")
+    assert README.count(start) == 1
+    assert page.splitlines()[0] == README.splitlines()[0]
+    assert README.split(start)[1].startswith("\n\n**")
     drawn = re.findall(
         r"^def (\w+)\(axis\)", (ROOT / "docs/pictures/draw.py").read_text("utf-8"), re.M
     )
