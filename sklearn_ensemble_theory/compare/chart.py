@@ -1,10 +1,13 @@
 """The chart of `compare.py`: scores as dots with intervals, ours and its peer on one line."""
 
 import math
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from sklearn_ensemble_theory.compare.show import counts
 
 OURS, PEER = "#0b5394", "#d9730d"  # blue and orange: also different for the colour-blind
 LINE = 0.34  # inches per line of the chart
@@ -60,7 +63,7 @@ def draw_differences(path: str | Path, rows: Any, caption: str) -> None:
         means.setdefault(row.estimator, []).append(row.difference)
     order = sorted(means, key=lambda name: (-np.mean(means[name]), name))
     sets = list(dict.fromkeys(row.dataset for row in rows))
-    figure, axes = plt.subplots(figsize=(8, 0.2 * len(order) + 1.3), layout="constrained")
+    figure, axes = plt.subplots(figsize=(5.4, 0.18 * len(order) + 1.9), layout="constrained")
     axes.axvline(0, color="0.4", linewidth=1)
     for k, name in enumerate(sets):
         own = [row for row in rows if row.dataset == name]
@@ -85,12 +88,19 @@ def draw_differences(path: str | Path, rows: Any, caption: str) -> None:
     axes.set_yticks(range(len(order)), order, fontsize=8)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(order) - 0.5, -0.5)
-    axes.set_xlabel("score minus that of the scikit-learn peer, ± one standard error", fontsize=9)
-    figure.legend(fontsize=8, loc="outside upper center", ncols=4, frameon=False)
-    figure.supxlabel(caption, fontsize=6.5, color="0.3")
+    axes.set_xlabel("score minus that of the peer, ± one standard error", fontsize=9)
+    axes.set_ylabel("estimator of this package", fontsize=9)
+    better, equal, worse = counts(rows)
+    axes.set_title(
+        f"Beside their scikit-learn peers: better on {better} of\n"
+        f"{len(rows)} comparisons, equal on {equal}, worse on {worse}",
+        fontsize=10,
+    )
+    figure.legend(fontsize=8, loc="outside upper center", ncols=2, frameon=False)
+    figure.supxlabel(textwrap.fill(caption, 80), fontsize=7, color="0.3")
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=150)
     plt.close(figure)
 
 

@@ -129,6 +129,13 @@ def print_table(rows: Any) -> None:
         print(f"\n* One of the slowest peers: {SLOW:.0%} or more of the seconds of all fits.")
 
 
+def counts(pairs: Any) -> tuple[int, int, int]:
+    """How many of the rows are better than their peers, equal to them, and worse."""
+    gaps = [row.difference for row in pairs if abs(row.difference) >= 2 * row.difference_se > 0]
+    better = sum(gap > 0 for gap in gaps)
+    return better, len(pairs) - len(gaps), len(gaps) - better
+
+
 def in_words(rows: Any) -> str:
     """How often the estimators are better than their peers, and how much faster they fit.
 
@@ -138,9 +145,7 @@ def in_words(rows: Any) -> str:
     pairs = [row for row in rows if row.difference is not None]
     if not pairs:
         return ""
-    clear = [abs(row.difference) >= 2 * row.difference_se > 0 for row in pairs]
-    better = sum(row.difference > 0 for row, is_clear in zip(pairs, clear) if is_clear)
-    worse = sum(clear) - better
+    better, equal, worse = counts(pairs)
     logs = [math.log(row.theirs.fit_seconds / row.ours.fit_seconds) for row in pairs]
     ratio = math.exp(sum(logs) / len(logs))
     speed = f"{ratio:.1f} times as fast" if ratio >= 1 else f"{1 / ratio:.1f} times as slow"
@@ -148,7 +153,7 @@ def in_words(rows: Any) -> str:
     data = f"{len(sets)} data {'set' if len(sets) == 1 else 'sets'}"
     return (
         f"{len(names)} estimators beside their scikit-learn peers, {data}: better on {better} of "
-        f"{len(pairs)} comparisons, equal within two standard errors on {len(pairs) - sum(clear)}, "
+        f"{len(pairs)} comparisons, equal within two standard errors on {equal}, "
         f"worse on {worse}. Fits are {speed} in the mean."
     )
 
