@@ -415,7 +415,7 @@ def make_slow_pursuit(n_rounds: int = 200) -> tuple[np.ndarray, np.ndarray]:
     -----
     That such dictionaries exist is a result of Klusowski and Siegel (2025). This one is built from
     the proof of the bound, in which all inequalities have to be nearly equalities; see
-    :ref:`rate-of-matching-pursuit` in the user guide. It was checked for up to 3,000 rounds.
+    :ref:`rate-of-matching-pursuit` in the user guide. It was checked for up to 1,000 rounds.
 
     References
     ----------

@@ -57,6 +57,9 @@ SMALLEST_OUTPUT = 1e-290
 # Inner steps after each new atom; the outer gap tells whether they were enough.
 CORRECTIONS = 100
 NEWTON_STEPS = 30
+# Searches for an intercept. Each goes about 32 units far; one that goes less than FAR ends
+# at a minimum.
+SEARCHES, FAR = 100, 8.0
 # A Newton step of this share of the point leaves an error of about its square.
 CLOSE_STEP = 1e-7
 CLOSE_INTERCEPT = 1e-14
@@ -216,8 +219,22 @@ class ProfiledRisk(RiskOfBall):
     has_intercept = True
 
     def at(self, u: np.ndarray) -> RiskState:
-        """Run Newton's method from the last intercept, and a bracketing search where that fails."""
+        """Run Newton's method from the last intercept, and bracketing searches where that fails."""
         # Where F is least over b its derivative by b is 0: the gradient by u is that of F there.
+        for _ in range(SEARCHES):
+            state = self._by_newton(u)
+            if state is not None:
+                return state
+            scores = u + self.intercept
+            change = float(self.loss.line_search(self.y, scores, np.ones(len(u)), self.weight)[0])
+            self.intercept += change
+            # A search has an end: beyond it the next one goes on.
+            if abs(change) < FAR:
+                break
+        return super().at(u + self.intercept)
+
+    def _by_newton(self, u: np.ndarray) -> RiskState | None:
+        """The state at the best intercept, which is kept; None where Newton's method fails."""
         b, size = self.intercept, np.inf
         for _ in range(NEWTON_STEPS):
             scores = u + b
@@ -226,21 +243,17 @@ class ProfiledRisk(RiskOfBall):
             slope = inner(state.weight, state.target)
             curvature = 0.0 if second is None else inner(state.weight, second)
             if not curvature > 0:
-                break
-            change = slope / curvature
+                return None
             # A slope that no longer falls is rounding, or too far away for Newton's method.
-            is_close = abs(change) <= CLOSE_INTERCEPT * abs(b)
-            if is_close or (abs(slope) >= size and abs(slope) <= 1e-9 * (1 + abs(b))):
+            if abs(slope) >= size and abs(slope) > 1e-9 * (1 + abs(b)):
+                return None
+            change = slope / curvature
+            if abs(slope) >= size or abs(change) <= CLOSE_INTERCEPT * abs(b):
                 self.intercept = b
                 return state
-            if abs(slope) >= size:
-                break
             size = abs(slope)
             b += change
-        b = self.intercept
-        b += float(self.loss.line_search(self.y, u + b, np.ones(len(u)), self.weight)[0])
-        self.intercept = b
-        return super().at(u + b)
+        return None
 
     def value(self, u: np.ndarray) -> float:
         return self.at(u).value

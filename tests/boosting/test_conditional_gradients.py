@@ -10,7 +10,12 @@ from sklearn_ensemble_theory.boosting._conditional_gradients import (
     SolverOptions,
     conditional_gradients,
 )
-from sklearn_ensemble_theory.boosting._norm_balls import BallPlan, ColumnSolver, Problem
+from sklearn_ensemble_theory.boosting._norm_balls import (
+    BallPlan,
+    ColumnSolver,
+    Problem,
+    ProfiledRisk,
+)
 
 from .frank_wolfe_data import labels, problem
 
@@ -227,3 +232,17 @@ def test_long_paths_with_rows_of_the_gram_matrix_as_they_are_needed(variant):
     gap = 6.0 * np.abs(slope).max() - slope @ model.coef_
     assert model.train_scores_[-1] == pytest.approx(np.mean(residual**2) / 2, rel=1e-10)
     assert model.dual_gap_ == pytest.approx(gap, abs=1e-12)
+
+
+@pytest.mark.parametrize("start", [0.0, 40.0, -40.0])
+@pytest.mark.parametrize("spread", [1.0, 50.0, 300.0])
+def test_the_best_intercept_of_counts_is_found_however_far_it_is(spread, start):
+    rng = np.random.default_rng(0)
+    y, u, weight = rng.poisson(2.0, 20).astype(float), spread * rng.standard_normal(20), 0.05
+    risk = ProfiledRisk(losses.PoissonLoss(), y, np.full(20, weight))
+    risk.intercept = start
+    state = risk.at(u)
+    # The sums of counts and of means are equal.
+    best = np.log(y.sum()) - np.logaddexp.reduce(u)
+    assert risk.intercept == pytest.approx(best, rel=1e-12)
+    assert abs(weight * state.target.sum()) < 1e-12
