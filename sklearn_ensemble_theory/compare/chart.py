@@ -82,19 +82,20 @@ def draw_differences(path: str | Path, rows: Any, caption: str) -> None:
         axes.axhspan(y - 0.5, y + 0.5, color="0.955", zorder=0)
     # Histograms of many features are far behind; small differences should be seen beside them.
     axes.set_xscale("symlog", linthresh=0.05, linscale=1.5)
-    ticks = [-0.5, -0.2, -0.05, 0, 0.05, 0.2]
+    ticks = [-0.5, -0.05, 0, 0.05, 0.2]
     axes.set_xticks(ticks, [f"{tick:+g}" if tick else "0" for tick in ticks], fontsize=8)
     axes.minorticks_off()
     axes.set_yticks(range(len(order)), order, fontsize=8)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(order) - 0.5, -0.5)
-    axes.set_xlabel("score minus that of the peer, ± one standard error", fontsize=9)
+    axes.set_xlabel("score minus that of the peer, ± one standard error", fontsize=8.5, loc="right")
     axes.set_ylabel("estimator of this package", fontsize=9)
     better, equal, worse = counts(rows)
     axes.set_title(
         f"Beside their scikit-learn peers: better on {better} of\n"
         f"{len(rows)} comparisons, equal on {equal}, worse on {worse}",
-        fontsize=10,
+        fontsize=9.5,
+        loc="right",
     )
     figure.legend(fontsize=8, loc="outside upper center", ncols=2, frameon=False)
     figure.supxlabel(textwrap.fill(caption, 80), fontsize=7, color="0.3")
