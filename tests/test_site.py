@@ -312,7 +312,7 @@ def test_the_site_goes_to_a_branch_of_one_commit(tmp_path):
         assert done.returncode == 0, done.stderr
         assert git("show", "gh-pages:dev/index.html", folder="origin.git") == text
         assert git("rev-list", "--count", "gh-pages", folder="origin.git") == "1\n"
-    assert git("status", "--porcelain") == ""
+    assert git("status", "--porcelain", "--untracked-files=no") == ""
 
 
 # Links to the source and to other projects
