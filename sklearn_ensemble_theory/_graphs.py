@@ -74,7 +74,9 @@ def _in_layer(
 def _merged(delayed: Iterable[Any]) -> Any:
     from dask.highlevelgraph import HighLevelGraph
 
-    graphs = {id(each.dask): each.dask for each in delayed}
+    # `dask` may be a new object at each read: it is kept while its address is its name.
+    found = [each.dask for each in delayed]
+    graphs = {id(graph): graph for graph in found}
     return HighLevelGraph.merge(*graphs.values()) if graphs else HighLevelGraph({}, {})
 
 
