@@ -4,28 +4,12 @@ They need playwright and a Chromium: that of playwright, or one on the path.
 """
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
-playwright = pytest.importorskip("playwright.sync_api")
 DOCS = Path(__file__).parents[2] / "docs"
 PANELS = ("spectral-filter", "neighbors", "margins", "forest", "adaboost-factor", "distances-tail")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    found = [path for name in ("chromium", "google-chrome") if (path := shutil.which(name))]
-    with playwright.sync_playwright() as tools:
-        try:
-            browser = tools.chromium.launch(
-                executable_path=found[0] if found else None, args=["--no-sandbox"]
-            )
-        except playwright.Error as error:
-            pytest.skip(f"no Chromium: {str(error).splitlines()[0]}")
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

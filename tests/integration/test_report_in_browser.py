@@ -3,8 +3,6 @@
 It needs playwright and a Chromium: that of playwright, or one on the path.
 """
 
-import shutil
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,22 +11,7 @@ from sklearn_ensemble_theory import LogitBoostClassifier
 from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.inspection import report_html
 
-playwright = pytest.importorskip("playwright.sync_api")
 EVIL = "<script>document.title = 'changed'</script><img src=x onerror=alert(1)> \x01 年"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    found = [path for name in ("chromium", "google-chrome") if (path := shutil.which(name))]
-    with playwright.sync_playwright() as tools:
-        try:
-            browser = tools.chromium.launch(
-                executable_path=found[0] if found else None, args=["--no-sandbox"]
-            )
-        except playwright.Error as error:
-            pytest.skip(f"no Chromium: {str(error).splitlines()[0]}")
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
