@@ -316,7 +316,7 @@ def _log_binomial_sum(n: int, d: int) -> float:
     # Terms that are further from the largest one are less than 1e-40 of it.
     near = 7 * math.isqrt(n) + 1
     i = np.arange(max(0, min(d, n // 2) - near), min(d, n // 2 + near) + 1.0)
-    return float(logsumexp(-betaln(n - i + 1, i + 1))) - math.log(n + 1)
+    return float(logsumexp(-betaln(float(n) - i + 1, i + 1))) - math.log(n + 1)
 
 
 def _as_float(number: int) -> float:
