@@ -958,7 +958,10 @@ def is_a_round_of_pursuit(step):
     rng = np.random.default_rng(0)
     psi, (u, y) = rng.standard_normal((20, 8)), rng.standard_normal((2, 20))
     psi *= np.sqrt(20) / np.linalg.norm(psi, axis=0)
-    fits = [np.linalg.lstsq(psi[:, [j]], y - u, rcond=None)[1][0] for j in range(8)]
+    columns = [psi[:, [j]] for j in range(8)]
+    fits = [
+        np.linalg.lstsq(column, y - u, rcond=None)[1][0] for column in columns
+    ]
     return np.isclose(np.sum((y - step(u, psi, y)) ** 2), min(fits))
 
 
