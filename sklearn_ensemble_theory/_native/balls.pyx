@@ -169,7 +169,8 @@ cdef void turn_from_worst_atom(
         elif worst >= 0:
             to.n_atoms, to.atoms[1], to.values[1] = 2, worst, away
         return
-    if gap >= inside - merit or share >= 1:
+    # After an exact step away from 0, opposite atoms are equally good: the step towards one wins.
+    if gap >= (inside - merit) * (1 - TIE_SHARE) or share >= 1:
         return
     to.shrink, to.longest, to.gain = -1.0, share / (1 - share), inside - merit
     to.n_atoms = 1 if worst >= 0 else 0

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import brentq, minimize_scalar
 
 from sklearn_ensemble_theory import FrankWolfeClassifier, FrankWolfeRegressor
+from sklearn_ensemble_theory._native.balls import direction_of
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._conditional_gradients import (
     SolverOptions,
@@ -53,7 +54,11 @@ def slow_quadratic(X, y, weight, radius, variant, n_rounds):
         direction, longest = best - beta, 1.0
         if beta.any() and variant == "pairwise":
             direction, longest = best - vertices[worst], share[worst]
-        elif beta.any() and variant == "away" and slope @ (beta - vertices[worst]) > gaps[-1]:
+        elif (
+            beta.any()
+            and variant == "away"
+            and slope @ (beta - vertices[worst]) > gaps[-1] * (1 + 1e-9)
+        ):
             direction, longest = beta - vertices[worst], share[worst] / (1 - share[worst])
         along = X @ direction
         step = min((slope @ direction) / (weight @ along**2), longest)
@@ -81,6 +86,15 @@ SMOOTH = [
     losses.PoissonLoss(),
     losses.BinomialLoss(),
 ]
+
+
+@pytest.mark.parametrize("error", [-1e-15, 0.0, 1e-15])
+def test_rounding_does_not_choose_between_opposite_atoms(error):
+    """Where c'beta is 0, towards an atom is as good as away from its opposite."""
+    c, beta = np.array([2.0, 3.0 * (1 + error)]), np.array([0.3, -0.2])
+    gap = c[1] - c @ beta
+    step = direction_of(c, beta, 1.0, 1, gap, 1)
+    assert step == (1.0, (1,), (1.0,), 1.0, gap)
 
 
 @pytest.mark.parametrize("loss", SMOOTH, ids=str)
