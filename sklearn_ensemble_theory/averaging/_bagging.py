@@ -990,7 +990,7 @@ class AnyLearner(BaseBagging):
 
 @documented(BAGGING)
 class BaggingRegressor(BaggedRegressor, AnyLearner):
-    """Bagging of a regressor: the mean of members fitted to resampled rows and features.
+    """Bagging of any regressor: the average of fits to resampled rows and features.
 
     Parameters
     ----------
@@ -1020,12 +1020,12 @@ class BaggingRegressor(BaggedRegressor, AnyLearner):
     Notes
     -----
     The cost is B fits to at most s distinct rows each, O(s log s) for each draw, and with bins O(n
-    p log n) once; `predict` calls every member, trees together. With the same `random_state`,
-    `bootstrap=True` and `False` draw the rows and features that scikit-learn's class draws. Bagging
-    was proposed by [Breiman, 1996]. It is useful for learners of high variance [Shah, §4.5] and
-    changes little if the base learner is linear in y and stable [Bach, §10.1.2].
-    `standard_error` is by the jackknives of [Wager, Hastie and Efron, 2014]. What else can be asked
-    of a fitted ensemble is in `sklearn_ensemble_theory.inspection`.
+    p log n) once. `predict` calls every member; trees are called together. With the same
+    `random_state`, `bootstrap=True` and `False` draw the rows and features that scikit-learn's
+    class draws. Bagging was proposed by [Breiman, 1996]. It is useful for learners of high variance
+    [Shah, §4.5] and changes little if the base learner is linear in y and stable [Bach, §10.1.2].
+    `standard_error` uses the jackknives of [Wager, Hastie and Efron, 2014].
+    `sklearn_ensemble_theory.inspection` has further functions of a fitted ensemble.
 
     %(references_Bach)s
 
@@ -1097,7 +1097,7 @@ def _estimator_has(name: str) -> Callable[["BaggingClassifier"], bool]:
 
 @documented(BAGGING)
 class BaggingClassifier(BaggedClassifier, AnyLearner):
-    """Bagging of a classifier: the mean or vote of members fitted to resampled rows and features.
+    """Bagging of any classifier: average or vote over fits to resampled rows and features.
 
     Parameters
     ----------
@@ -1133,7 +1133,7 @@ class BaggingClassifier(BaggedClassifier, AnyLearner):
 
     Notes
     -----
-    The cost and the draws are those of :class:`BaggingRegressor`: B fits, and O(s log s) for each
+    The cost and the draws are as for :class:`BaggingRegressor`: B fits, and O(s log s) for each
     draw of s rows. Bagging was proposed by [Breiman, 1996]; it is useful for learners of high
     variance [Shah, §4.5].
 

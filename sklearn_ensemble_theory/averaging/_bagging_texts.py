@@ -286,22 +286,21 @@ BAGGING = AVERAGES | {
     "forest_notes": """
         Notes
         -----
-        The cost is about O(m_try s' log² s') for each of the B trees, for s' distinct rows, and
-        O(s log s) for each draw; on bins about O(m_try s') for each level of a tree. With the same
-        `random_state` exact trees are those of scikit-learn's class (release 1.9), fitted to the
-        distinct rows with their counts. A `warm_start` computes the bins anew: the same for the
-        same X.
+        The cost is about O(m_try s' log² s') for each of the B trees, for s' distinct rows, and O(s
+        log s) for each draw. On bins it is about O(m_try s') for each level of a tree. With the
+        same `random_state`, exact trees are the same as in scikit-learn's class (release 1.9),
+        fitted to the distinct rows with their counts. A `warm_start` computes the bins again; they
+        are the same for the same X.
 
         Random forests were proposed by [Breiman, 2001]; see also [Bach, §10.2]. The mean of B
         trees of variance sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B
         [Shah, §4.5], which :func:`~sklearn_ensemble_theory.inspection.variance_decomposition`
-        estimates. What else can be asked of a fitted forest is in
-        `sklearn_ensemble_theory.inspection`.
+        estimates. `sklearn_ensemble_theory.inspection` has further functions of a fitted forest.
         """,
     "far_targets": """
-        With squared error, y whose mean is more than 10^4 standard deviations away from 0 is
-        centred before trees are grown, which scikit-learn's trees are not: they lose the digits of
-        their squared errors there.
+        With squared error, y is centred before trees are grown if its mean is more than 10^4
+        standard deviations away from 0. scikit-learn does not do this, and loses digits of the
+        squared errors of such targets.
         """,
     "members": """
         estimator_ : estimator

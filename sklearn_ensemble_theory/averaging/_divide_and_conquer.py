@@ -456,11 +456,12 @@ class BaseDivideAndConquer(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
 
 @documented(BLOCKS_TEXTS)
 class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
-    """The mean of a regressor's fits to disjoint blocks of the rows.
+    """Fit a regressor to disjoint blocks of the rows and average the fits: fast for many rows.
 
-    For learners whose cost grows faster than the number of rows, such as kernel methods: m fits to
-    n/m rows of cost n^b take m^(b-1) times less work than one fit, can run in parallel, and their
-    mean has about the same error if each of them is fitted with less regularisation.
+    Use it for learners whose cost grows faster than the number of rows, such as kernel methods. If
+    a fit costs n^b, m fits to n/m rows take m^(b-1) times less work than one fit, and can run in
+    parallel. Their mean has about the same error if each of them is fitted with less
+    regularisation.
 
     Parameters
     ----------
@@ -497,11 +498,12 @@ class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
     Notes
     -----
     m fits to n/m rows cost m (n/m)^b for an estimator of cost O(n^b) [Bach, exercise 10.2].
-    `predict` calls every member once and adds their results up, in memory for one of them (`n_jobs`
-    of them) at a time. The mean of independent blocks would have the bias of one member and 1/m of
-    its variance [Bach, §10.1.1]. One block is the estimator itself, fitted to all rows. How many
-    blocks keep the error is said in :ref:`divide-and-conquer` in the user guide; averages of blocks
-    were studied for kernel ridge regression by [Zhang, Duchi and Wainwright, 2015].
+    `predict` calls every member once and adds their results up. It needs memory for one member
+    (with `n_jobs`, for so many) at a time. The mean of independent blocks would have the bias of
+    one member and 1/m of its variance [Bach, §10.1.1]. One block is the estimator itself, fitted to
+    all rows. For the number of blocks that keeps the error, see :ref:`divide-and-conquer` in the
+    user guide. [Zhang, Duchi and Wainwright, 2015] study averages of blocks for kernel ridge
+    regression.
 
     %(references_Bach)s
 
@@ -551,7 +553,7 @@ class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
 
 @documented(BLOCKS_TEXTS)
 class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
-    """The vote of a classifier's fits to disjoint blocks of the rows.
+    """Fit a classifier to disjoint blocks of the rows and let the fits vote: fast for many rows.
 
     Parameters
     ----------
@@ -595,12 +597,12 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
     Notes
     -----
     Cost: m (n/m)^b for a classifier of cost O(n^b). For nearest neighbours, m blocks with one
-    neighbour each are as good as m neighbours in all rows; a vote of votes of several neighbours is
-    worse [Bach, exercise 10.1]. A block of one class only predicts that class.
+    neighbour each are as good as m neighbours in all rows. A vote of votes of several neighbours is
+    worse [Bach, exercise 10.1]. A block that contains a single class always predicts it.
 
     For a classifier without training errors, ``n_blocks=3, voting="hard", weighting="uniform",
-    stratify=False`` is the majority of three, whose error is of the best order for every
-    distribution [Aden-Ali et al., 2024; Rawal and Zhivotovskiy, 2026].
+    stratify=False`` is the majority of three. Its error is of the best order for every distribution
+    [Aden-Ali et al., 2024; Rawal and Zhivotovskiy, 2026].
 
     %(references_Bach)s
 

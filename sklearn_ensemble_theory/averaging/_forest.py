@@ -314,7 +314,7 @@ def _of_tree(tree: Any, method: str, X: Any, check_input: bool) -> Any:
 
 @documented(BAGGING)
 class RandomForestRegressor(BaggedRegressor, BaseForest):
-    """Random forest for regression: the mean of trees fitted to bootstrapped rows.
+    """Random forest for regression: the average of trees fitted to bootstrap samples.
 
     %(of_real_trees)s
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
@@ -417,7 +417,7 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
 
 @documented(BAGGING)
 class RandomForestClassifier(BaggedClassifier, BaseForest):
-    """Random forest for classification: the mean of trees fitted to bootstrapped rows.
+    """Random forest for classification: the average of trees fitted to bootstrap samples.
 
     %(of_class_trees)s
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
@@ -532,7 +532,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
 
 @documented(BAGGING)
 class ExtraTreesRegressor(BaggedRegressor, BaseForest):
-    """Extremely randomised trees for regression: the mean of trees with cuts drawn at random.
+    """Extremely randomised trees for regression: a forest whose thresholds are drawn at random.
 
     %(of_real_trees)s
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
@@ -555,16 +555,16 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
 
     Notes
     -----
-    A node draws `max_features` features and one cut of each, uniform between its smallest and
-    largest value in the node (of categories in the order of the means of their targets), and takes
-    the best of these cuts [Geurts et al., 2006]. Compared with a random forest [Shah, §4.5] the
-    trees are less correlated and their cuts do not follow the noise in y, and no column is sorted;
-    the bias is larger if few of the features matter.
+    A node draws `max_features` features and one threshold for each, uniform between its smallest
+    and largest value in the node. It takes the best of these splits [Geurts et al., 2006].
+    Categories are first put in the order of the means of their targets. Compared with a random
+    forest [Shah, §4.5], the trees are less correlated, their thresholds do not follow the noise in
+    y, and no column is sorted. The bias is larger if only a few features matter.
 
     The cost is about O(m_try n) for each level of each of the B trees, with m_try features at each
-    split, and O(n p log n) once for bins. With the same `random_state` exact trees are those of
-    scikit-learn's class (release 1.9). A `warm_start` computes the bins anew: the same for the same
-    X. With `bootstrap=False`, `max_samples` draws rows without replacement.
+    split, and O(n p log n) once for bins. With the same `random_state`, exact trees are the same as
+    in scikit-learn's class (release 1.9). A `warm_start` computes the bins again; they are the same
+    for the same X. With `bootstrap=False`, `max_samples` draws rows without replacement.
 
     %(far_targets)s
 
@@ -643,7 +643,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
 
 @documented(BAGGING)
 class ExtraTreesClassifier(BaggedClassifier, BaseForest):
-    """Extremely randomised trees for classification: the mean of trees with cuts drawn at random.
+    """Extremely randomised trees for classification: a forest whose thresholds are drawn at random.
 
     %(of_class_trees)s
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
@@ -671,7 +671,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
     -----
     The method is that of :class:`ExtraTreesRegressor` [Geurts et al., 2006], the mean of trees as
     in a random forest [Shah, §4.5]. The cost is about O(m_try n) for each level of each tree. With
-    the same `random_state` exact trees are those of scikit-learn's class (release 1.9).
+    the same `random_state`, exact trees are the same as in scikit-learn's class (release 1.9).
 
     %(references_Shah)s
 

@@ -549,14 +549,14 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
 
 @documented(NEIGHBORS_TEXTS)
 class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors):
-    """Bagged k-nearest-neighbour regression with infinitely many replications.
+    """Bagged nearest-neighbour regressor, averaged over infinitely many subsamples in closed form.
 
-    The limit of bagging `KNeighborsRegressor(n_neighbors)` as the number of replications grows,
-    computed without resampling: the i-th nearest training row of a point has a weight that
-    depends on its rank only, given by
-    :func:`~sklearn_ensemble_theory.averaging.bagged_nearest_neighbors_weights`, so a prediction is
-    one neighbour query and one scalar product. `max_samples` controls the smoothness of the fit: at
-    s = n it is the k nearest neighbours' mean (low bias, high variance), at s = n_neighbors the
+    This is the limit of bagging `KNeighborsRegressor(n_neighbors)` as the number of replications
+    grows. It is computed without resampling: the i-th nearest training row of a point has a weight
+    that depends only on its rank i, given by
+    :func:`~sklearn_ensemble_theory.averaging.bagged_nearest_neighbors_weights`. A prediction is one
+    neighbour query and one scalar product. `max_samples` controls the smoothness of the fit: at s =
+    n it is the mean of the k nearest neighbours (low bias, high variance), at s = n_neighbors the
     mean of all rows.
 
     %(parameters)s
@@ -575,17 +575,18 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
 
     Notes
     -----
-    Rows at equal distance share their weights, so that a prediction does not depend on the order of
-    the rows. A row whose `sample_weight` is the whole number w is w equal rows; other weights count
-    by their ratios, if the scheme can draw a part of a row. Of sizes with the same error up to
-    rounding the smallest is chosen. :ref:`weights-by-rank` in the user guide has the formulas.
+    Rows at equal distance share their weights, so a prediction does not depend on the order of the
+    rows. A row whose `sample_weight` is the whole number w counts as w equal rows; other weights
+    count by their ratios, if the scheme can draw a part of a row. If several sizes have the same
+    error up to rounding, the smallest is chosen. :ref:`weights-by-rank` in the user guide has the
+    formulas.
 
     *Cost.* `fit` builds the search tree, O(d n log n). `predict` finds the R = `len(weights_)`
-    nearest neighbours of each query, R log R each at best, plus R per output; R is about
-    n_neighbors (n/s) log(1e12), after which the weights sum to at most 1e-12. "loo" finds the R
+    nearest neighbours of each query, R log R each at best, plus R per output. R is about
+    n_neighbors (n/s) log(1e12): the weights beyond sum to at most 1e-12. "loo" finds the R
     neighbours of the smallest size for all n training rows and multiplies by all sizes' weights,
     O(n R (log R + sizes x outputs)). Memory beyond the data is bounded by blocks of 2^19 neighbours
-    (about 15 MB), more only if a single row has more tied neighbours than that.
+    (about 15 MB). It is larger only if a single row has more tied neighbours than that.
 
     %(references)s
 
@@ -620,14 +621,14 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
 
 @documented(NEIGHBORS_TEXTS)
 class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbors):
-    """Bagged k-nearest-neighbour classification with infinitely many replications.
+    """Bagged nearest-neighbour classifier, averaged over infinitely many subsamples in closed form.
 
-    The limit of bagging `KNeighborsClassifier(n_neighbors)` and averaging the class probabilities,
-    as the number of replications grows, computed without resampling: the i-th nearest
-    training row of a point gives its class a weight that depends on its rank only, given by
-    :func:`~sklearn_ensemble_theory.averaging.bagged_nearest_neighbors_weights`. For `n_neighbors=1`
-    it is also the limit of the majority vote, and universally consistent where s/n -> 0 and
-    s -> infinity [Ghoshdastidar, theorem En.2], which a single nearest neighbour is not.
+    This is the limit of bagging `KNeighborsClassifier(n_neighbors)` and averaging the class
+    probabilities, as the number of replications grows. It is computed without resampling: the i-th
+    nearest training row of a point gives its class a weight that depends only on its rank i, given
+    by :func:`~sklearn_ensemble_theory.averaging.bagged_nearest_neighbors_weights`. For
+    `n_neighbors=1` it is also the limit of the majority vote. It is universally consistent if s/n
+    -> 0 and s -> infinity [Ghoshdastidar, theorem En.2], unlike a single nearest neighbour.
 
     %(parameters)s
     ties : {"first", "last"}, default="first"
@@ -651,17 +652,17 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
 
     Notes
     -----
-    *The score of "loo"* is Brier's, which is strictly proper, as the log loss is, but stays finite
-    if a large s gives the true class probability 0; the error rate is constant over ranges of s and
-    would not determine s.
+    *The score of "loo"* is the Brier score. It is strictly proper, like the log loss, but stays
+    finite if a large s gives the true class the probability 0. The error rate is constant over
+    ranges of s and would not determine s.
 
     *Predicted class.* The first class (with `ties="last"` the last) whose probability is within
-    1e-12 of the largest, so that a tie is not decided by rounding.
+    1e-12 of the largest: rounding does not decide a tie.
 
-    *Cost* is the regressor's with the classes as outputs: O(d n log n) to fit, R log R at best and
-    R x classes for each prediction. The class indicators of the training rows are n_samples x
-    n_classes numbers in memory. The weights without replacement are those of [Bach, §10.1.2]; their
-    rate of convergence is studied in [Biau, Cérou and Guyader, 2010].
+    *Cost.* As for the regressor with the classes as outputs: O(d n log n) to fit, R log R at best
+    and R x classes for each prediction. The class indicators of the training rows take n_samples x
+    n_classes numbers of memory. The weights without replacement are from [Bach, §10.1.2]; [Biau,
+    Cérou and Guyader, 2010] study their rate of convergence.
 
     %(references)s
 

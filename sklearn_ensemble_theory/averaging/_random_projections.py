@@ -180,12 +180,12 @@ class ExpectedProjection:
 
 @documented()
 class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, ReadsOnce, BaseEstimator):
-    r"""Average of least-squares fits on random projections of the variables.
+    r"""Average of least-squares fits on random projections (or random features) of the variables.
 
     Each of the m members replaces the d variables x by s random ones, S'x, and fits y by least
-    squares, or ridge regression, on these [Bach, §10.2.2]. The predictions are averaged. With
-    fewer projected variables than rows this is regularised like ridge regression, with s in the
-    place of the penalty, and the average over members removes the variance of the projections.
+    squares, or ridge regression, on these [Bach, §10.2.2]. The predictions are averaged. With fewer
+    projected variables than rows, this regularises like ridge regression: s plays the role of the
+    penalty. The average over members removes the variance of the projections.
 
     Parameters
     ----------
@@ -238,10 +238,10 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, ReadsOnce, Bas
 
     Notes
     -----
-    *Cost.* "gaussian": one decomposition of X, O(n d min(n, d)), shared by the members, and
-    O(r s^2) for each, with r the rank of X. "coordinate": O(n s^2) for each member; "sparse": the
-    same and O(n s sqrt(d)); for features the same and O(n d s). A prediction costs O(d) for the
-    linear projections, O(m s d) for features. The user guide says what is drawn.
+    *Cost.* "gaussian": one decomposition of X, O(n d min(n, d)), shared by the members, and O(r
+    s^2) for each member, with r the rank of X. "coordinate": O(n s^2) for each member. "sparse":
+    O(n s^2) and O(n s sqrt(d)); features: O(n s^2) and O(n d s). A prediction costs O(d) for the
+    linear projections, O(m s d) for features. The user guide describes the draws.
 
     *Precision.* Ill-conditioned problems are solved by singular values instead of normal equations;
     directions without variance get the coefficient 0. A sparse X is not made dense, and its

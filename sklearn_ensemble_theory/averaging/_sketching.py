@@ -55,7 +55,7 @@ NOISE_COLUMNS = 8
 class SketchedLinearRegression(
     MultiOutputMixin, RegressorMixin, FitsBatches, ReadsOnce, BaseEstimator
 ):
-    """Linear regression on random sketches of the rows, averaged over several sketches.
+    """Fast approximate linear regression: the average of fits to random sketches of the rows.
 
     A sketch replaces the n rows of (X, y) by s random combinations of them, S X and S y. Least
     squares with s rows costs O(s d^2) instead of O(n d^2), and the average of m such fits is close
@@ -120,16 +120,16 @@ class SketchedLinearRegression(
 
     Notes
     -----
-    *When it helps.* Averaging sketches has no statistical advantage over least squares; it is
-    faster for many rows, and needs memory for the sketches only [Bach, §10.2.1]. With Gaussian
+    *When it helps.* Averaging sketches has no statistical advantage over least squares. It is
+    faster for many rows, and needs memory only for the sketches [Bach, §10.2.1]. With Gaussian
     sketches the expected excess risk is that of least squares times 1 + (n - d) / (m (s - d - 1)):
     for m = 1 about n/s times as large. With `n_refinements=1` it is close to that of least squares.
 
-    *Cost* of `fit`: O(m n d) for the sketches by "countsketch", O(m n d log s) by "srht", O(m n s
-    d) by "gaussian" and "rademacher", O(n d^2) at most once for the leverage scores; O(m s d^2)
-    for the solutions; and O(n d) for each refinement. `predict` costs O(d) for each row. In
-    addition to X, the m sketches and a chunk of 2 s rows at most are in memory. For n <= s rows it
-    is O(n d^2) once: no sketch would be smaller than X, or closer to least squares.
+    *Cost* of `fit`. The sketches take O(m n d) by "countsketch", O(m n d log s) by "srht", and O(m
+    n s d) by "gaussian" and "rademacher". The leverage scores take O(n d^2) at most once, the
+    solutions O(m s d^2), and each refinement O(n d). `predict` costs O(d) for each row. In addition
+    to X, the m sketches and a chunk of 2 s rows at most are in memory. For n <= s rows the cost is
+    O(n d^2) once: no sketch would be smaller than X, or closer to least squares.
 
     If a sketch of X does not have full rank, the solution of the smallest norm is used. See
     :ref:`passes-over-chunks` for Dask collections and :ref:`sketched-least-squares` for leverage

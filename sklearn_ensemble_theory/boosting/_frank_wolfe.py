@@ -53,12 +53,12 @@ from .losses._losses import loss_names, make_loss, predict_log_proba, predict_pr
 
 TEXTS = {
     "risk": """
-        The risk is minimised over all functions whose variation norm is at most `radius`: the
-        weighted sums of atoms, the outputs of a weak learner, with absolute weights that sum to at
-        most `radius`. Each round selects the atom psi along which the risk decreases fastest and
-        moves towards radius * psi: u <- (1 - eta) u + eta radius psi. All iterates satisfy the
-        bound. With an exact weak learner, the dual gap is an upper bound on the difference to the
-        minimum.
+        The risk of a smooth loss is minimised over all functions whose variation norm is at most
+        `radius`. These are the weighted sums of atoms (outputs of a weak learner) whose absolute
+        weights sum to at most `radius`. Each round selects the atom psi along which the risk
+        decreases fastest and moves towards radius * psi: u <- (1 - eta) u + eta radius psi. All
+        iterates satisfy the bound. With an exact weak learner, the dual gap is an upper bound on
+        the difference to the minimum.
         """,
     "estimator": """
         estimator : estimator, default=None
@@ -147,14 +147,14 @@ TEXTS = {
     "notes": """
         Notes
         -----
-        The risk after t rounds is within 8 L C² radius² / (t + 2) of the minimum over the ball, for
-        every step rule, where L C² bounds the curvature of the risk along an atom
+        For every step rule, the risk after t rounds is within 8 L C² radius² / (t + 2) of the
+        minimum over the ball, where L C² bounds the curvature of the risk along an atom
         (:func:`~sklearn_ensemble_theory.bounds.frank_wolfe_bound`) [Bach, §10.3.6]. With columns of
         X and the squared loss a round costs O(d), from rows of the Gram matrix that are computed as
-        they are needed; with other losses O(n d), of which a line search takes some three times
-        O(n) where the loss has second derivatives, by Newton's method for the step and the
-        intercept together; with weak learners one fit. Integer weights are equivalent to repeating
-        rows, except for the folds that compare radii.
+        they are needed. With other losses a round costs O(n d). If the loss has second derivatives,
+        the line search takes some three times O(n) of this: Newton's method finds the step and the
+        intercept together. With weak learners a round costs one fit. Integer weights are equivalent
+        to repeating rows, except for the folds that compare radii.
 
         [Bach, §10.3.6, "Comparison with explicit constraint on gamma_1"] compares the excess risk
         with that of boosting stopped early.
@@ -402,7 +402,7 @@ def _signs(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @documented(TEXTS)
 class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
-    """Frank-Wolfe boosting of a smooth loss over functions of bounded variation norm.
+    """Frank-Wolfe boosting for regression, with a bound on the sum of the members' weights.
 
     %(risk)s
 
@@ -513,7 +513,7 @@ def _ball_is_given(model: "FrankWolfeClassifier") -> bool:
 
 @documented(TEXTS)
 class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
-    """Frank-Wolfe boosting of a smooth loss for two classes, with scores of bounded variation norm.
+    """Frank-Wolfe boosting for two classes, with a bound on the sum of the members' weights.
 
     %(risk)s
 

@@ -54,11 +54,11 @@ from ._pursuit_rounds import (
 class MatchingPursuitRegressor(
     MultiOutputMixin, RegressorMixin, CallbackSupportMixin, FitsBatches, ReadsOnce, BaseEstimator
 ):
-    """Sparse linear regression by matching pursuit, which adds one column per round.
+    """Sparse linear regression by matching pursuit: boosting that adds one column per round.
 
-    This is boosting of the columns of X with the squared loss. Each round selects the column that
-    is most correlated with the residuals and adds its least-squares fit to them. If it is stopped
-    early, the model is sparse and its coefficients have a small l1 norm.
+    Each round selects the column that is most correlated with the residuals and adds its
+    least-squares fit to them. If you stop it early, the model is sparse and its coefficients have a
+    small l1 norm.
 
     Parameters
     ----------
@@ -128,10 +128,10 @@ class MatchingPursuitRegressor(
     Notes
     -----
     A round costs O(d), independent of the number of rows: it changes the correlations by a row of
-    the Gram matrix. Such a row is computed when its column is first chosen, together with those of
-    the columns that are likely to be chosen next. The products cost O(n d) for each distinct
-    column, O(n d²) at most. Round t of orthogonal pursuit costs O(d t). In addition to X, the rows
-    of the Gram matrix in use are stored.
+    the Gram matrix. Such a row is computed when its column is first chosen, together with the rows
+    of columns that are likely to be chosen next. The products cost O(n d) for each distinct column,
+    O(n d²) at most. Round t of orthogonal pursuit costs O(d t). In addition to X, the rows of the
+    Gram matrix in use are stored.
 
     For Dask collections see :ref:`passes-over-chunks` in the user guide.
 

@@ -175,7 +175,7 @@ STACKING_TEXTS = {
         -----
         The cost is v + 1 fits of each member for v splits, and the fit of the combination: for
         weights of k members from n held-out rows mostly O(n k^2). Rows of weight 0 are left out.
-        Several outputs have weights of their own.
+        With several outputs, each output has its own weights.
         """,
     "references": """
         References
@@ -600,7 +600,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
 
 @documented(TEXTS, TEXTS_OF_HELD_OUT, STACKING_TEXTS)
 class StackingClassifier(ClassifierMixin, BaseStacking):
-    """Combination of classifiers that is learned from their held-out predictions.
+    """Stack classifiers: learn how to combine them from their held-out predictions.
 
     %(estimators)s
 
@@ -801,7 +801,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
 
 @documented(TEXTS, TEXTS_OF_HELD_OUT, STACKING_TEXTS)
 class StackingRegressor(RegressorMixin, BaseStacking):
-    """Combination of regressors that is learned from their held-out predictions.
+    """Stack regressors: learn how to combine them from their held-out predictions.
 
     %(estimators)s
 

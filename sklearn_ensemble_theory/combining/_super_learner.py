@@ -139,23 +139,22 @@ TEXTS = {
         %(names_in_fit)s
         """,
     "notes": """
-        Of each member one fit tells what it predicts for rows that it has not seen: boosting and
-        additive models by the models of the folds that choose their number of rounds, forests out
-        of bag, bagged neighbours without each row in closed form. The linear model is fitted again
-        for each fold. The weights are those of sum 1 of the smallest mean loss of these
-        predictions, with one more row in which all members are equally good (not for
+        One fit of each member also gives its predictions for rows that it has not seen. Boosting
+        and additive models use the folds that choose their number of rounds, forests predict out of
+        bag, and bagged neighbours leave out each row in closed form. The linear model is fitted
+        again for each fold. The weights have the sum 1 and minimise the mean loss of these
+        predictions. One more row, in which all members are equally good, is added (not for
         "absolute_error", "poisson" and "gamma"). For n rows, a bounded loss and a library that is
-        fixed beforehand the risk exceeds that of the best member by a term of the order of
-        log(number of members) / n, times a constant, which cross-validation costs (van der Laan,
-        Polley and Hubbard 2007).
+        fixed beforehand, the risk exceeds that of the best member by a constant times log(number of
+        members) / n, the price of cross-validation (van der Laan, Polley and Hubbard 2007).
 
-        There is no standard error of a prediction over training sets: without fits to other rows
-        none is right, see the user guide. Intervals and sets of new targets come from the held-out
-        rows.
+        There is no standard error of a prediction over training sets, because none is right without
+        fits to other rows: see the user guide. Intervals and sets of new targets come from the
+        held-out rows.
 
-        Cost: the sum of the fits of the members, each about that of its own cross-validation; the
-        weights O(n k^2) for k members. A prediction asks the members with a weight; members of less
-        than a hundredth have none.
+        Cost: the sum of the fits of the members, each about that of its own cross-validation, and
+        O(n k^2) for the weights of k members. A prediction calls only the members with a positive
+        weight; weights below a hundredth are set to 0.
         """,
     "references": """
         References
@@ -480,7 +479,7 @@ def numbered(name: str) -> Iterator[str]:
 
 @documented(TEXTS, TEXTS_OF_HELD_OUT)
 class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
-    """The best combination of boosting, forests, additive models, neighbours and a linear model.
+    """Super learner: a weighted mean of boosting, forests, additive, neighbour and linear models.
 
     %(members)s
     loss : {"squared_error", "absolute_error", "poisson", "gamma"}, default="squared_error"
@@ -668,7 +667,7 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
 
 @documented(TEXTS, TEXTS_OF_HELD_OUT)
 class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
-    """The best combination of boosting, forests, additive models, neighbours and a linear model.
+    """Super learner: a weighted mean of boosting, forests, additive, neighbour and linear models.
 
     %(members)s
     loss : {"log_loss", "squared_error"}, default="log_loss"
@@ -693,8 +692,8 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
     Notes
     -----
     Probabilities are never 0 or 1. The weighted mean p of the members becomes p^(1/t), divided by
-    its sum over the classes, with the temperature t of the smallest held-out log-loss under a
-    normal prior of log t; a twentieth of a row with the shares of the classes is added.
+    its sum over the classes. The temperature t has the smallest held-out log-loss under a normal
+    prior of log t. A twentieth of a row with the shares of the classes is added.
 
     A class of a single row, or of a single group, is in the training rows of every fold: no member
     is judged by it.

@@ -414,7 +414,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
 
 @documented(TEXTS, TEXTS_OF_CERTIFICATES, TEXTS_OF_HELD_OUT, VOTING_TEXTS)
 class VotingClassifier(ClassifierMixin, BaseVoting):
-    """Vote of given classifiers: the majority of their labels or the mean of their probabilities.
+    """Combine given classifiers by a majority vote or the mean of their probabilities.
 
     %(estimators)s
 
@@ -475,11 +475,12 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
 
     The vote of consistent classifiers is consistent [Ghoshdastidar, theorem En.1], and its error
     is at most twice the mean error of its members (`error_bound`). Votes are most useful for
-    members of similar accuracy that make different errors; otherwise learned weights are better.
+    members of similar accuracy that make different errors. If the members differ in accuracy,
+    learned weights are better.
 
-    `weights="tandem"` minimises the bound of [Masegosa et al., 2020] for how often two members err
-    on the same rows, in O(T³) for each of some 100 steps: see :ref:`tandem-weights` in the user
-    guide, also for when the bound holds.
+    `weights="tandem"` minimises the bound of [Masegosa et al., 2020], which counts how often two
+    members err on the same rows. Each of some 100 steps costs O(T³). See :ref:`tandem-weights` in
+    the user guide, also for when the bound holds.
 
     References
     ----------
@@ -826,7 +827,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
 
 @documented(TEXTS, TEXTS_OF_HELD_OUT, VOTING_TEXTS)
 class VotingRegressor(RegressorMixin, BaseVoting):
-    """Mean of given regressors.
+    """Combine given regressors by the (weighted) mean of their predictions.
 
     %(estimators)s
 
@@ -858,9 +859,9 @@ class VotingRegressor(RegressorMixin, BaseVoting):
 
     %(cost_of_votes)s
 
-    The mean squared error of the mean is the
-    mean of those of the members minus the mean of their squared differences from it, so that it is
-    never larger than the average member's, and much smaller only if members differ [Bach, §10.1].
+    The mean squared error of the ensemble is the mean of the members' errors minus the mean of
+    their squared differences from the ensemble. It is never larger than that of the average member,
+    and much smaller only if members differ [Bach, §10.1].
 
     %(references_Bach)s
 

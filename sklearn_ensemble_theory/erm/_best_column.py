@@ -140,12 +140,12 @@ class ColumnRounds:
 
 @documented()
 class BestColumnRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
-    """Linear function of a single column of X with the smallest squared error.
+    """Least-squares line on the single best column of X: a base learner for boosting linear models.
 
     The fit is the exact weighted least-squares fit over all functions a + b x_j. As the base
-    learner of gradient boosting it gives a linear model, one coefficient in each round, for any
-    loss: boosting over the finite dictionary of the columns [Bach, §10.3.1]. With the squared loss
-    this is matching pursuit.
+    learner of gradient boosting it gives a linear model for any loss, one coefficient in each
+    round. This is boosting over the finite dictionary of the columns [Bach, §10.3.1]. With the
+    squared loss it is matching pursuit.
 
     Parameters
     ----------
@@ -177,8 +177,8 @@ class BestColumnRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
 
     Notes
     -----
-    A fit costs O(n p), and makes no copy of a large X. A round of boosting costs the same, and a
-    copy of X is kept for the rounds. Ties go to the first column.
+    A fit costs O(n p), and makes no copy of a large X. A round of boosting costs the same, but
+    boosting keeps a copy of X for its rounds. Ties go to the first column.
 
     %(references_Bach)s
 

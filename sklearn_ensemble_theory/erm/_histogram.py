@@ -457,12 +457,12 @@ def _box_is_given(model: "HistogramClassifier") -> bool:
 
 @documented(TEXTS)
 class HistogramClassifier(ClassifierMixin, BaseHistogram):
-    """Histogram classifier: the majority class in each cell of a partition of a box.
+    """Histogram classifier: the majority class in each cell of a grid.
 
     Each feature is cut into m intervals of equal length, which divides a box of p features into
     m^p cells. The prediction is the class with the largest weight in the cell of a row. It has the
-    fewest errors on the training rows among all classifiers that are constant on each cell
-    [Shah, §2.2]; as there are finitely many of them, `error_bound` bounds the excess risk.
+    fewest errors on the training rows among all classifiers that are constant on each cell [Shah,
+    §2.2]. Only finitely many such classifiers exist, so `error_bound` can bound the excess risk.
 
     Parameters
     ----------
@@ -493,16 +493,16 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
 
     Notes
     -----
-    A fit takes O(n p log m + n log n) operations, and O(n log n) more each time that the numbers of
-    the cells exceed 63 bits. Only cells with training rows are stored, at most n of the m^p. A call
-    of `partial_fit` costs O(n_cells p) in addition.
+    A fit takes O(n p log m + n log n) operations, and O(n log n) more each time the numbers of the
+    cells exceed 63 bits. Only cells with training rows are stored, at most n of the m^p. A call of
+    `partial_fit` costs O(n_cells p) in addition.
 
-    Dask collections are read twice: for the range of the features, the number of rows and the
-    labels, and for the cells. A chunk sends the cells that hold its rows, p numbers of bins and the
-    weights of the classes. The model is that of all rows in memory.
+    Dask collections are read twice: once for the range of the features, the number of rows and the
+    labels, and once for the cells. A chunk sends the cells that hold its rows, p numbers of bins
+    and the weights of the classes. The model is the same as from all rows in memory.
 
     Ties go to the first class. In cells without training rows all labels have the same empirical
-    risk; the prediction is the most frequent class of all rows.
+    risk, and the prediction is the most frequent class of all rows.
 
     Integer weights are equivalent to repeated rows if `n_bins` is an int. In the number n of
     ``"rate"`` and of the bound, repeated rows would count as further observations.
@@ -677,7 +677,7 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
 
 @documented(TEXTS)
 class HistogramRegressor(RegressorMixin, BaseHistogram):
-    """Histogram regression: the mean of the targets in each cell of a partition of a box.
+    """Histogram regressor: the mean of the targets in each cell of a grid.
 
     Each feature is cut into m intervals of equal length, which divides a box of p features into
     m^p cells. The prediction is the weighted mean of the targets in the cell of a row. It has the
@@ -711,12 +711,12 @@ class HistogramRegressor(RegressorMixin, BaseHistogram):
 
     Notes
     -----
-    The cost is that of `HistogramClassifier`: O(n p log m + n log n) operations for a fit, and
+    The cost is as for `HistogramClassifier`: O(n p log m + n log n) operations for a fit, and
     memory for the cells with training rows only.
 
-    Dask collections are read twice, or once where `box` and an int `n_bins` are given. A chunk
-    sends the cells that hold its rows, p numbers of bins, the weight and the means. The model is
-    that of all rows in memory up to rounding.
+    Dask collections are read twice, or once if `box` and an int `n_bins` are given. A chunk sends
+    the cells that hold its rows, p numbers of bins, the weight and the means. The model is the same
+    as from all rows in memory, up to rounding.
 
     Integer weights are equivalent to repeated rows if `n_bins` is an int.
 

@@ -89,7 +89,7 @@ class ReLUNetwork(NamedTuple):
 
 @documented()
 class ReLUUnitRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
-    """Rectified linear unit a (±(x_j - c))+ with the smallest squared error.
+    """Hinge function a (±(x_j - c))+ with the least squared error: a base learner for networks.
 
     The fit is the exact weighted least-squares fit over all features j, both signs, all knots c
     and all coefficients a. The constant is the unit with weights 0 and bias 1, and is chosen if no
@@ -139,10 +139,10 @@ class ReLUUnitRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
     Knots lie between the smallest and the largest value of a feature among rows of positive
     weight. A unit whose knot is the smallest value is a straight line on the data.
 
-    Sorting takes O(n p log n) operations, and boosting does it once; a search takes O(n p): sums
-    over bins in one pass, then a search of the rows in the few bins that can contain the best knot.
-    The knot need not be a value of the data: between two neighbouring values the best one has a
-    closed form. Ties go to (x_j - c)+ before (c - x_j)+, then to the first feature.
+    Sorting takes O(n p log n) operations, and boosting sorts once. A search takes O(n p): sums over
+    bins in one pass, then a search of the rows in the few bins that can contain the best knot. The
+    knot need not be a value of the data: between two neighbouring values the best knot has a closed
+    form. Ties go to (x_j - c)+ before (c - x_j)+, then to the first feature.
 
     %(references_Bach)s
 

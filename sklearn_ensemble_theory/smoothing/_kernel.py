@@ -171,7 +171,7 @@ class GaussianWeights:
 
 @documented()
 class NadarayaWatsonRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
-    r"""Kernel regression: the average of y over the neighbourhood of x, weighted by a kernel.
+    r"""Kernel regression (Nadaraya-Watson): the average of y around x, weighted by a kernel.
 
     .. math:: L(x) = \frac{\sum_i w_i K(|(x - x_i) / h|) Y_i}{\sum_i w_i K(|(x - x_i) / h|)}
 
@@ -180,7 +180,7 @@ class NadarayaWatsonRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
     form.
 
     The formula holds everywhere. Far from the training points it tends to the target of the nearest
-    one.
+    point.
 
     Parameters
     ----------
@@ -227,13 +227,13 @@ class NadarayaWatsonRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
 
     Notes
     -----
-    The prediction of a point costs O(n p) with the Gaussian kernel. With the other kernels it is a
-    query of a tree and a sum over the neighbours found, as many points at a time as scikit-learn's
+    With the Gaussian kernel, a prediction costs O(n p). With the other kernels it is a query of a
+    tree and a sum over the neighbours found, for as many points at a time as scikit-learn's
     `working_memory` has room for.
 
-    For one feature it costs O(log n) with these kernels, however large the bandwidth, by moments of
-    the sorted rows, with rounding errors of about 1e-14 of the sums. The Gaussian kernel does the
-    same from 3,000 rows. See :ref:`costs-of-smoothers` in the user guide.
+    For one feature, a prediction with these kernels costs O(log n), however large the bandwidth: it
+    uses moments of the sorted rows, with rounding errors of about 1e-14 of the sums. From 3,000
+    rows, the Gaussian kernel uses them too. See :ref:`costs-of-smoothers` in the user guide.
 
     %(references_Dombry)s
 

@@ -244,11 +244,11 @@ TEXTS = {
 class LinearL2BoostingRegressor(
     MetaEstimatorMixin, RegressorMixin, FitsBatches, ReadsOnce, BaseEstimator
 ):
-    r"""L2-boosting of a linear smoother in closed form, at any learning rate including zero.
+    r"""L2-boosting of a linear smoother, such as splines, in closed form and for any learning rate.
 
-    Boosting fits the learner to the residuals, adds `learning_rate` times the fit, and repeats. A
-    learner that is linear in y, with outputs g_j on the unit vectors and S_ij = g_j(x_i), makes
-    this a linear recursion, and m rounds give
+    Boosting fits the learner to the residuals, adds `learning_rate` times the fit, and repeats. If
+    the learner is linear in y, with outputs g_j on the unit vectors and S_ij = g_j(x_i), this is a
+    linear recursion, and m rounds give
 
     .. math:: F_m = init + \sum_j w_j g_j, \quad w = S^{-1} (I - (I - \lambda S)^m) \tilde Y
 
@@ -361,17 +361,17 @@ class LinearL2BoostingRegressor(
     Notes
     -----
     A fit costs O(n log n + K^3) with splines of K functions in all, O(n^2 K) for fewer rows than
-    functions, and O(n^3) with other learners; each time costs O(min(n, K)), or O(n^2). See
+    functions, and O(n^3) with other learners. Each time costs O(min(n, K)), or O(n^2). See
     :ref:`costs-of-linear-boosting` in the user guide, also for Dask collections.
 
-    Criteria count rows that are equal in all features as one observation, their weighted mean
-    (where the learner supports weights). Integer weights are then equivalent to repeating rows, and
-    repeated rows are not mistaken for the absence of noise. GMDL measures the total sum of
-    squares from `init`.
+    Criteria count rows that are equal in all features as one observation, their weighted mean (if
+    the learner supports weights). Integer weights are then equivalent to repeating rows, and
+    repeated rows are not mistaken for the absence of noise. GMDL measures the total sum of squares
+    from `init`.
 
     With `learning_rate` > 0 and `subsample` < 1 or `variant="random_feature"` the algorithm is run
-    round by round [Dombry and Esstafa, eq. (19)]; times, criteria, degrees of freedom and
-    eigenvalues are then those of its expectation [Dombry and Esstafa, eq. (21)].
+    round by round [Dombry and Esstafa, eq. (19)]. Times, criteria, degrees of freedom and
+    eigenvalues then refer to its expectation [Dombry and Esstafa, eq. (21)].
 
     With `variant="best_feature"` the model is not linear in y. Degrees of freedom are the trace of
     the operator, given the features chosen, as in mboost [Bühlmann and Hothorn 2007]: they do not
@@ -381,11 +381,11 @@ class LinearL2BoostingRegressor(
     `"random_feature"` needs `learning_rate` = 0, and `"cv"` `variant="best_feature"` and an integer
     number of folds. `bias_variance` needs rows in memory.
 
-    With an estimator as `init`, predictions are `init_.predict(X)` plus those of boosting from zero
-    to its residuals, and `time="cv"` fits it in every fold. If it is linear in y, degrees of
-    freedom, `"gcv"`, `"loo"`, `"aicc"`, `"bic"` and `bias_variance` are those of both fits
-    together, at a cost of O(n^3) and for up to 5,000 rows. For other estimators they raise an
-    error, and so do `"gmdl"`, `intercept_` and `predict_terms` for all.
+    With an estimator as `init`, a prediction is `init_.predict(X)` plus that of boosting its
+    residuals from zero, and `time="cv"` fits `init` in every fold. If `init` is linear in y,
+    degrees of freedom, `"gcv"`, `"loo"`, `"aicc"`, `"bic"` and `bias_variance` refer to both fits
+    together. This costs O(n^3) and is limited to 5,000 rows. For other estimators these raise an
+    error; `"gmdl"`, `intercept_` and `predict_terms` raise an error with any estimator as `init`.
 
     %(references_Dombry)s
 

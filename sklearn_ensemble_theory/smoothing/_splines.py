@@ -689,7 +689,7 @@ def gcv_score(form: CentredForm, moments: np.ndarray, total: float, n: int) -> f
 
 @documented()
 class SmoothingSplineRegressor(RegressorMixin, FitsBatches, ReadsOnce, BaseEstimator):
-    r"""Smoothing splines: least squares with a penalty on the r-th derivative.
+    r"""Smoothing splines for one or several features: least squares with a penalty on roughness.
 
     Minimises, over f = constant + f_1(x_1) + ... + f_p(x_p),
 
@@ -698,7 +698,8 @@ class SmoothingSplineRegressor(RegressorMixin, FitsBatches, ReadsOnce, BaseEstim
     ([Dombry and Esstafa, example 2.4], for one feature). The f_j are splines of degree 2r - 1 with
     a knot at every distinct value, or at quantiles of the distinct values when there are more of
     them than `max_knots`. Outside the range of the training data each f_j is a polynomial of degree
-    r - 1, which has no penalty: with a knot at every value, the minimiser over any larger interval.
+    r - 1, which has no penalty. With a knot at every value, this is the minimiser over any larger
+    interval.
 
     Parameters
     ----------
@@ -754,12 +755,12 @@ class SmoothingSplineRegressor(RegressorMixin, FitsBatches, ReadsOnce, BaseEstim
 
     Notes
     -----
-    Of knots that are closer than 1e-6 of the range one is kept; than 1e-4, 1e-3 and 5e-3 for
-    `order` 3, 4 and 5.
+    Of several knots that are closer than 1e-6 of the range, one is kept. For `order` 3, 4 and 5
+    this limit is 1e-4, 1e-3 and 5e-3.
 
     With K knots in total, a fit costs O(n log n + n p^2 + K^3), or O(n^2 K) for fewer rows than
-    knots. Dask collections are read twice. The model is that of all rows in memory up to rounding
-    if the knots are the same, as for features of at most 4000 distinct values. See
+    knots. Dask collections are read twice. The model is the same as from all rows in memory, up to
+    rounding, if the knots are the same, as for features of at most 4000 distinct values. See
     :ref:`costs-of-smoothers` in the user guide, also for ``penalty="gcv"``.
 
     %(references_Dombry)s

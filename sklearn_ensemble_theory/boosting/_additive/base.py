@@ -274,8 +274,8 @@ TEXTS = {
         pairwise interactions". KDD.
         """,
     "models_of_folds": """
-        The models of the folds have gradients of their own and the second derivatives of the model
-        of all rows, so that products of cuts are counted once for all of them.
+        Each fold's model has its own gradients, but uses the second derivatives of the model of all
+        rows. Products of cuts are therefore counted only once.
         """,
     "references_Friedman": """
         References

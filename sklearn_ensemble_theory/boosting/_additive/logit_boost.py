@@ -58,7 +58,7 @@ class _KeptRows:
 
 @documented(TEXTS, SET_TEXTS)
 class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
-    """Additive logistic regression by boosting stumps, at a cost per round independent of n.
+    """Glass-box additive logistic regression: one curve per feature, fitted by boosting stumps.
 
     The log-odds of the second class are an additive model, ``intercept + f_1(x_1) + ... +
     f_p(x_p)``, with one step function per feature, and functions of those pairs of features
@@ -68,8 +68,9 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     Each round is a Newton step on the logistic loss: a stump is fitted by weighted least squares to
     the working residuals, and `learning_rate` times it is added. Gradients and weights are computed
-    again when the log-odds have moved by 0.5, and not in every round. The rounds between are
-    those of :class:`L2BoostingRegressor` for weighted rows, on sums over the bins.
+    again only when the log-odds have moved by 0.5. Between two such updates, rounds are those of
+    :class:`L2BoostingRegressor` for weighted rows, on sums over the bins; their cost does not
+    depend on the number of rows.
 
     %(n_estimators)s
     %(rates)s
@@ -96,23 +97,23 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     Notes
     -----
-    With the probabilities p of the present model, the working residuals are ``(y - p) / (p (1 -
-    p))`` and the weights ``p (1 - p)`` [Friedman, Hastie and Tibshirani 2000]. For K > 2 classes
-    there is a stump for each class in a round, and the second derivatives are multiplied by
-    ``K / (K - 1)``, which gives the steps of the source times ``(K - 1) / K``. The scores of the
-    classes are not forced to have the sum 0.
+    With the probabilities p of the current model, the working residuals are ``(y - p) / (p (1 -
+    p))`` and the weights ``p (1 - p)`` [Friedman, Hastie and Tibshirani 2000]. For K > 2 classes a
+    round fits a stump for each class. The second derivatives are multiplied by ``K / (K - 1)``,
+    which gives the steps of the source times ``(K - 1) / K``. The scores of the classes need not
+    have the sum 0.
 
     %(models_of_folds)s
 
-    For n rows, p features of B bins, k folds and K scores, the bins cost O(n p log n), gradients
-    O(n p k K) each time that they are computed, and a round O(p B k), independent of n. The user
-    guide has all costs, and how Dask collections are read: :ref:`additive-costs`.
+    For n rows, p features of B bins, k folds and K scores, the bins cost O(n p log n), and
+    gradients O(n p k K) each time they are computed. A round costs O(p B k), independent of n. The
+    user guide lists all costs, and how Dask collections are read: :ref:`additive-costs`.
 
     Pairs are found and boosted as in :class:`L2BoostingRegressor`, for each
     score and three Newton steps; the gradients given the pairs are then computed again.
 
     This is forward stagewise additive modelling [DS-GA 1003, lecture 8] with the logistic loss,
-    each stage by a Newton step. Missing values, categories and pairs are those of
+    each stage by a Newton step. Missing values, categories and pairs are treated as in
     :class:`L2BoostingRegressor`.
 
     %(references_Friedman)s

@@ -65,21 +65,23 @@ def _is_squared(model: "AdditiveBoostingRegressor") -> bool:
 
 @documented(TEXTS)
 class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
-    """An additive model for any loss, by boosting stumps at a cost per round independent of n.
+    """Glass-box additive model for any loss: one curve per feature, fitted by boosting stumps.
 
     The score is an additive model, ``intercept + f_1(x_1) + ... + f_p(x_p)``, with one step
-    function per feature, and functions of those pairs of features that help (`interactions`). The
-    prediction is the score for losses of the residual, and its exponential for the losses of counts
-    and amounts, so that there the terms multiply. An `offset` is added to the score, such as the
-    logarithm of an exposure. Missing values, categories and monotonic constraints are supported.
+    function per feature, and functions of those pairs of features that help (`interactions`). For
+    losses of the residual the prediction is the score. For the losses of counts and amounts it is
+    the exponential of the score, so the terms multiply. An `offset`, such as the logarithm of an
+    exposure, is added to the score. Missing values, categories and monotonic constraints are
+    supported.
 
     Each round fits a stump, ``a`` where ``x_j <= c`` and ``b`` elsewhere, to the residuals by least
-    squares, over all features j and the edges c of their bins, and adds `learning_rate` times it.
-    The sums over rows that this needs are counted once for each pair of features: after that a
-    round consists of operations on vectors with one element for each cut. Other losses than the
-    squared error have weighted working residuals, of a Newton step. Their gradients and weights are
-    computed again when a function has moved by 0.2: on the scale of the logarithm or of log-odds,
-    and for losses of the residual in mean absolute deviations of y.
+    squares, over all features j and the edges c of their bins. It then adds `learning_rate` times
+    the stump. The cost of a round does not depend on the number of rows: the sums over rows are
+    counted once for each pair of features, and a round then works on vectors with one element for
+    each cut. Losses other than the squared error use the weighted working residuals of a Newton
+    step. Their gradients and weights are computed again when a function has moved by 0.2. The unit
+    of this 0.2 is the logarithm or the log-odds; for losses of the residual it is the mean absolute
+    deviation of y.
 
     %(n_estimators)s
     loss : str or object, default="squared_error"
@@ -115,27 +117,27 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
 
     Notes
     -----
-    Steps are those of Newton, with expected second derivatives for counts and amounts, as in
-    Fisher's scoring [McCullagh and Nelder 1989], and for the absolute and the quantile loss and
-    Huber's with those of a parabola above the loss [Hunter and Lange 2000]: see
+    The steps are Newton steps. For counts and amounts they use expected second derivatives, as in
+    Fisher's scoring [McCullagh and Nelder 1989]. For the absolute, quantile and Huber loss they use
+    the second derivative of a parabola above the loss [Hunter and Lange 2000]. See
     :ref:`second-derivatives-of-losses` in the user guide.
 
-    The number of events in a row of exposure e has the mean ``e * exp(u)``: with ``loss="poisson"``
-    ``fit(X, events, offset=np.log(e))`` has the likelihood of ``fit(X, events / e,
-    sample_weight=e)``, and the same rounds in the same bins. Bins and folds of the former have
-    about the same numbers of rows, those of the latter of exposure, and only predictions of the
-    former include the exposure of the row.
+    The number of events in a row of exposure e has the mean ``e * exp(u)``. With
+    ``loss="poisson"``, ``fit(X, events, offset=np.log(e))`` has the likelihood of ``fit(X, events /
+    e, sample_weight=e)``, and the same rounds in the same bins. With the offset, bins and folds
+    have about equal numbers of rows; with the weights, they have about equal exposure. Only a model
+    with the offset includes the exposure of a row in its prediction.
 
     %(models_of_folds)s
 
-    For n rows, p features of B bins and k folds, the bins cost O(n p log n), gradients O(n p k)
-    each time that they are computed, and a round O(p B k), independent of n. The user guide has
-    all costs, and those with Dask collections: :ref:`additive-costs`.
+    For n rows, p features of B bins and k folds, the bins cost O(n p log n), and gradients O(n p k)
+    each time they are computed. A round costs O(p B k), independent of n. The user guide lists all
+    costs, also with Dask collections: :ref:`additive-costs`.
 
-    Missing values, categories and pairs are those of :class:`L2BoostingRegressor`. If a whole
+    Missing values, categories and pairs are treated as in :class:`L2BoostingRegressor`. If a whole
     interval of constants has the least loss, as for the median of an even number of rows, models of
-    chunks may start elsewhere in it. ``loss="huber"`` needs all rows in memory for its quantile, an
-    instance of `HuberLoss` does not. Offsets are of rows in memory.
+    chunks may start elsewhere in it. ``loss="huber"`` needs all rows in memory for its quantile; an
+    instance of `HuberLoss` does not. Offsets need rows in memory.
 
     %(references_Friedman)s
 
@@ -543,15 +545,16 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
 
 @documented(TEXTS)
 class L2BoostingRegressor(AdditiveBoostingRegressor):
-    """L2-boosting by regression stumps: :class:`AdditiveBoostingRegressor` with the squared error.
+    """Glass-box additive model for the squared error: one curve per feature, by boosting stumps.
 
-    Each round fits a stump, ``a`` where ``x_j <= c`` and ``b`` elsewhere, to the residuals by least
-    squares, over all features j and the edges c of their bins, and adds `learning_rate` times that
-    stump. The result is an additive model, ``intercept + f_1(x_1) + ... + f_p(x_p)``, with one step
-    function per feature, and functions of those pairs of features that help.
+    This is :class:`AdditiveBoostingRegressor` with the squared error. Each round fits a stump,
+    ``a`` where ``x_j <= c`` and ``b`` elsewhere, to the residuals by least squares, over all
+    features j and the edges c of their bins. It then adds `learning_rate` times that stump. The
+    result is an additive model, ``intercept + f_1(x_1) + ... + f_p(x_p)``, with one step function
+    per feature, and functions of those pairs of features that help.
 
-    Small learning rates with many rounds are feasible, as the cost of a round does
-    not depend on the number of rows, and the path of all folds needs no further pass over them.
+    Small learning rates with many rounds are feasible: the cost of a round does not depend on the
+    number of rows, and cross-validation needs no further pass over the rows.
 
     %(n_estimators)s
     loss : {"squared_error"}, default="squared_error"
@@ -577,25 +580,25 @@ class L2BoostingRegressor(AdditiveBoostingRegressor):
 
     Notes
     -----
-    After the bins, O(n p log n) for n rows of p features, and sums over the rows for each selected
-    feature, a round costs O(p B) for B bins, independent of n. The sums take up to
-    ``8 (3 k + 1) (p B)^2`` bytes with k folds, at most scikit-learn's `working_memory`. The user
-    guide has all costs, and those with Dask collections: :ref:`additive-costs`.
+    The bins cost O(n p log n) for n rows of p features, and each selected feature needs sums over
+    the rows once. A round then costs O(p B) for B bins, independent of n. The sums take up to ``8
+    (3 k + 1) (p B)^2`` bytes with k folds, at most scikit-learn's `working_memory`. The user guide
+    lists all costs, also with Dask collections: :ref:`additive-costs`.
 
     The user guide describes missing values and categories (:ref:`missing-values-of-stumps`) and
-    pairs (:ref:`pairs-of-stumps`). The bins are those of all rows, also for the folds. With given
-    thresholds, `cv_results_` is what refits on each training fold would give.
+    pairs (:ref:`pairs-of-stumps`). The folds use the bins of all rows. With given thresholds,
+    `cv_results_` is exactly what refits on each training fold would give.
 
     Rows of weight 0 are left out: the splits of `cv` refer to all rows, while an integer `cv`
     splits the rows of positive weight. Integer weights are equivalent to repeating rows, except for
-    the folds of "cv", and except for bins that are refined and pairs.
+    the folds of "cv", refined bins and pairs.
 
-    With steps of `learning_rate` over normalised stumps, this is matching pursuit [Bach, §10.3.3];
-    it is also forward stagewise additive modelling with the squared loss and regression
-    stumps [DS-GA 1003, lecture 8], and L2-boosting [Bühlmann and Yu 2003]. A smoothing round is the
-    kernel of the statistic of Anderson and Darling (1952) in the ranks of a feature. The best set
-    of categories is among those with the lowest means [Fisher 1958], and pairs are found as in
-    [Lou et al. 2013].
+    With steps of `learning_rate` over normalised stumps, this is matching pursuit [Bach, §10.3.3].
+    It is also forward stagewise additive modelling with the squared loss and regression stumps
+    [DS-GA 1003, lecture 8], and L2-boosting [Bühlmann and Yu 2003]. A smoothing round is the kernel
+    of the statistic of Anderson and Darling (1952) in the ranks of a feature. The best set of
+    categories is among those with the lowest means [Fisher 1958], and pairs are found as in [Lou et
+    al. 2013].
 
     %(references_Bach)s
 

@@ -408,7 +408,7 @@ def needs_exact_trees(X: Any, tree: BinnedTreeRegressor) -> bool:
 
 @documented(TEXTS)
 class GradientBoostingRegressor(BoostedRegressor, GradientBoosting):
-    """Gradient boosting of any regressor, for any loss, with any step rule.
+    """Gradient boosting for regression with any loss, of trees or any other base learner.
 
     Each round fits the base learner to the negative gradient of the loss at the current scores by
     least squares and takes a step along its outputs [Shah, algorithm 3], [DS-GA 1003, lecture 8].
@@ -564,12 +564,13 @@ class GradientBoostingRegressor(BoostedRegressor, GradientBoosting):
 
 @documented(TEXTS)
 class GradientBoostingClassifier(BoostedClassifier, GradientBoosting):
-    """Gradient boosting of any regressor for classification, with any step rule.
+    """Gradient boosting for classification, of trees or any other base learner.
 
     Each round fits the base learner to the negative gradient of the loss at the current scores by
     least squares and takes a step along its outputs [Shah, algorithm 3], [DS-GA 1003, lecture 8].
-    Two classes have one score and the targets -1 and +1, where +1 is the second of `classes_`. More
-    than two classes have one score each, and a base learner is fitted for each class and round.
+    Two classes share one score, with the targets -1 and +1, and +1 is the second of `classes_`.
+    With more than two classes, each class has its own score, and a base learner is fitted for each
+    class and round.
 
     %(base_learner)s
     loss : str or object, default="log_loss"

@@ -357,14 +357,14 @@ class HistogramBoosting(BaseGradientBoosting):
 
 @documented(TEXTS)
 class HistGradientBoostingRegressor(BoostedRegressor, HistogramBoosting):
-    """Gradient boosting of real targets by trees of 31 leaves.
+    """Histogram-based gradient boosting of trees for regression, as LightGBM does it.
 
-    The settings of LightGBM and of scikit-learn's class of this name, on the trees and with the fit
-    of `GradientBoostingRegressor`: columns are cut into bins, trees grow leaf by leaf to 31
-    leaves of at least 20 rows, and rounds are of the second order, with splits by G²/(H + l2) and
+    It has the settings of LightGBM and of scikit-learn's class of this name, and the trees and the
+    fit of `GradientBoostingRegressor`. Columns are cut into bins, and trees grow leaf by leaf to 31
+    leaves of at least 20 rows. Rounds are of the second order, with splits by G²/(H + l2) and
     leaves -G/(H + l2) (Friedman, Hastie and Tibshirani 2000; Ke et al. 2017). On more than 10,000
     rows a tenth is held out to decide when to stop. On a few hundred noisy rows 100 rounds may be
-    too many, which ``early_stopping=True`` finds out.
+    too many; ``early_stopping=True`` then stops earlier.
 
     Parameters
     ----------
@@ -465,14 +465,14 @@ class HistGradientBoostingRegressor(BoostedRegressor, HistogramBoosting):
 
 @documented(TEXTS)
 class HistGradientBoostingClassifier(BoostedClassifier, HistogramBoosting):
-    """Gradient boosting of classes by trees of 31 leaves.
+    """Histogram-based gradient boosting of trees for classification, as LightGBM does it.
 
-    The settings of LightGBM and of scikit-learn's class of this name, on the trees and with the fit
-    of `GradientBoostingClassifier`: columns are cut into bins, trees grow leaf by leaf to 31
-    leaves of at least 20 rows, and rounds are of the second order, with splits by G²/(H + l2) and
+    It has the settings of LightGBM and of scikit-learn's class of this name, and the trees and the
+    fit of `GradientBoostingClassifier`. Columns are cut into bins, and trees grow leaf by leaf to
+    31 leaves of at least 20 rows. Rounds are of the second order, with splits by G²/(H + l2) and
     leaves -G/(H + l2) (Friedman, Hastie and Tibshirani 2000; Ke et al. 2017). On more than 10,000
     rows a tenth is held out to decide when to stop. On a few hundred noisy rows 100 rounds may be
-    too many, which ``early_stopping=True`` finds out.
+    too many; ``early_stopping=True`` then stops earlier.
 
     Parameters
     ----------

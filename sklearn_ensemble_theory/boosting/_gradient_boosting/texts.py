@@ -341,40 +341,41 @@ TEXTS = {
         Notes
         -----
         A round consists of a fit of the base learner, or one for each of several scores, and O(n)
-        further operations; the memory is O(n) in addition to the data. With binned trees a round
-        takes O(n p) for each level of a tree, and the codes of the bins one byte for each value of
-        X. The base learner must support `sample_weight` if weights are given, and missing values
-        (NaN) if X has any, as trees do.
+        further operations. The memory is O(n) in addition to the data. With binned trees, a round
+        takes O(n p) for each level of a tree, and the codes of the bins take one byte for each
+        value of X. The base learner must support `sample_weight` if weights are given, and missing
+        values (NaN) if X has any; trees support both.
 
-        The leaf values of a loss of the user are found by Newton steps if it has a method
-        ``hessian(y, u)``, and if these are of no use, or without it, by a search that computes the
-        gradient some twenty times.
+        If your own loss has a method ``hessian(y, u)``, Newton steps find the leaf values. Without
+        it, or if these steps fail, a search finds them, which computes the gradient some twenty
+        times.
         """,
     "dask": """
-        With Dask collections and `fit_batches` binned trees are boosted on rows in chunks, for
+        With Dask collections and `fit_batches`, binned trees are boosted on rows in chunks, for
         losses whose leaf values are quantiles or functions of sums over rows. The user guide,
         "Larger than memory", lists the parameters that need all rows in memory, and the costs. The
-        model is that of the same rows in memory with the same bins; these are cut at exact
-        quantiles if no chunk has more than 32,768 rows and all chunks have at most 131,072
-        together.
+        model is the same as from the same rows in memory with the same bins. Bins are cut at exact
+        quantiles if no chunk has more than 32,768 rows and all chunks together have at most
+        131,072.
         """,
     "histogram_notes": """
         Notes
         -----
-        A round takes O(n p) for each level of a tree, and the codes of the bins one byte for each
-        value of X. Losses with a second derivative have rounds of the second order, in which no
-        leaf has a sum of second derivatives below 0.001, so that sample weights should be of the
-        order of 1; the others, such as "absolute_error" and "quantile", have rounds of the first
-        order, whose leaves are medians or quantiles.
+        A round takes O(n p) for each level of a tree, and the codes of the bins take one byte for
+        each value of X. Losses with a second derivative have rounds of the second order. In these,
+        no leaf has a sum of second derivatives below 0.001: sample weights should be of the order
+        of 1. Other losses, such as "absolute_error" and "quantile", have rounds of the first order,
+        whose leaves are medians or quantiles.
 
-        With Dask collections and `fit_batches` the model is that of the same rows in memory with
-        the same bins; early stopping holds out the rows that a hash of their numbers draws.
+        With Dask collections and `fit_batches`, the model is the same as from the same rows in
+        memory with the same bins. Early stopping draws its held-out rows by a hash of their
+        numbers.
 
-        A sparse X has the model of the same X as an array; where less than a tenth is stored, from
-        the stored values alone. With more than 2^22 values, zeros included, it requires trees of at
-        most 512 leaves or 8 levels and ``max_features=1.0``. Missing values (NaN) and infinite ones
-        are accepted. Rows of weight 0 are left out. For more
-        options, such as `subsample` or `features_per_tree`, use `GradientBoosting*` with
-        ``step="newton"`` and ``estimator=BinnedTreeRegressor(...)``.
+        A sparse X gives the same model as the same X as an array. If less than a tenth of its
+        values is stored, the fit reads the stored values alone. A sparse X with more than 2^22
+        values, zeros included, requires trees of at most 512 leaves or 8 levels and
+        ``max_features=1.0``. Missing values (NaN) and infinite values are accepted. Rows of weight
+        0 are left out. For more options, such as `subsample` or `features_per_tree`, use
+        `GradientBoosting*` with ``step="newton"`` and ``estimator=BinnedTreeRegressor(...)``.
         """,
 }

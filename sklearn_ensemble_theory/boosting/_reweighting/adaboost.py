@@ -79,7 +79,7 @@ def _members_vote(model: "AdaBoostClassifier") -> bool:
 class AdaBoostClassifier(FitsBatches, WeightedVotes):
     """AdaBoost with decision stumps or any classifier: discrete, real, gentle and AdaBoost.MH.
 
-    Each round fits a weak learner to the training rows under weights proportional to exp(-margin)
+    Each round fits a weak learner to the training rows, with weights proportional to exp(-margin),
     and adds it with the coefficient that minimises the exponential risk. This is a drop-in
     replacement for :class:`sklearn.ensemble.AdaBoostClassifier`: parameters and attributes keep
     their meaning. Two defaults differ. The weak learner is the stump with the least weighted error
@@ -171,13 +171,14 @@ class AdaBoostClassifier(FitsBatches, WeightedVotes):
     for each row. Rows of weight 0 are ignored.
 
     The decision function of ``"discrete"`` is the weighted mean of the votes, and twice that for
-    two classes, as in scikit-learn; `margins` uses the scale of the literature. Of ``"mh"`` it is
-    the weighted mean of the votes for (+1) and against (-1) each class; of ``"real"`` and
-    ``"gentle"`` the sum of the confidences, an estimate of half the log-odds, for more than two
-    classes of each class against the others, weighted so that both have the same prior weight.
+    two classes, as in scikit-learn; `margins` uses the scale of the literature. For ``"mh"`` it is
+    the weighted mean of the votes for (+1) and against (-1) each class. For ``"real"`` and
+    ``"gentle"`` it is the sum of the confidences, which estimates half the log-odds. With more than
+    two classes, these are the log-odds of each class against the others, weighted to give both
+    sides the same prior weight.
 
-    For Dask collections see :ref:`passes-over-chunks` in the user guide, for more than two classes
-    and learners without weights :ref:`adaboost-in-the-guide`.
+    The user guide describes Dask collections (:ref:`passes-over-chunks`), and more than two classes
+    and learners without weights (:ref:`adaboost-in-the-guide`).
 
     %(references_Bach)s
 

@@ -193,7 +193,7 @@ def drawn_rounds(
 
 @documented(TEXTS)
 class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
-    """AdaBoost.R2: the weighted median of regressors fitted to rows drawn by their errors.
+    """AdaBoost.R2 for regression: resample the rows with large errors, predict a weighted median.
 
     Each round draws n rows with replacement, with the weights as probabilities, and fits the weak
     learner to them. Rows with a small error are then given less weight, so that later rounds see
@@ -242,9 +242,9 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
 
     Notes
     -----
-    The losses are relative to the largest error, so that a single outlier of y makes all others
-    small. No risk is minimised, and there is no bound on the training error as there is for two
-    classes [Bach, §10.3.4].
+    The losses are relative to the largest error, so a single outlier of y makes all other losses
+    small. AdaBoost.R2 minimises no risk, and no bound on its training error is known, unlike for
+    two classes [Bach, §10.3.4].
 
     A round costs one fit and one prediction of the weak learner, and O(n log n) for the draw. A
     prediction costs that of all weak learners and O(n T log T) for the medians of T of them.

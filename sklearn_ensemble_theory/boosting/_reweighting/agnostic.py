@@ -106,12 +106,12 @@ class AgnosticPlan(BinaryPlan):
 
 @documented(TEXTS)
 class AgnosticBoostClassifier(BinaryBooster):
-    """Agnostic boosting: nearly as few errors as the best classifier of a class, for any labels.
+    """Agnostic boosting: nearly as few errors as the best of a class, without a model of the noise.
 
     No assumption is made on the labels [Ghoshdastidar]. Rows that the vote H classifies correctly
-    are relabelled at random, the more often the larger their margin, so that the weak learner sees
-    the same distribution of X in every round; each round adds a weak learner, or -sign(H), with its
-    correlation with the relabelled rows as coefficient (Kalai and Kanade 2009).
+    are relabelled at random, more often if their margin is larger. The weak learner therefore sees
+    the same distribution of X in every round. Each round adds a weak learner, or -sign(H), with a
+    coefficient equal to its correlation with the relabelled rows (Kalai and Kanade 2009).
 
     Parameters
     ----------
@@ -149,14 +149,15 @@ class AgnosticBoostClassifier(BinaryBooster):
 
     Notes
     -----
-    The potential is the mean of phi(y H), with phi(z) = 1 - z for z <= 0 and exp(-z) for z > 0; the
+    The potential is the mean of phi(y H), with phi(z) = 1 - z for z <= 0 and exp(-z) for z > 0. The
     weights are w = min(1, exp(-y H)). See :ref:`boosters-for-noisy-labels` in the user guide.
 
     After any round, the training error of sign(H) is at most that of any classifier h, plus half
     the sum of the correlations of h and of -sign(H). With exact stumps it is therefore at most the
-    least error of a stump plus the correlation of the next round, `gains_`. That is below sqrt(2 /
-    n_rounds) in some round; in general see `bounds.agnostic_boosting_error_bound`. Kalai and Kanade
-    choose the round by the error on held-out rows, as `n_iter_no_change` does.
+    least error of a stump plus the correlation of the next round, `gains_`. This correlation is
+    below sqrt(2 / n_rounds) in some round. For other learners see
+    `bounds.agnostic_boosting_error_bound`. Kalai and Kanade choose the round by the error on
+    held-out rows, as `n_iter_no_change` does.
 
     %(cost)s
 

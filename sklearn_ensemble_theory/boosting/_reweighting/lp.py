@@ -72,13 +72,14 @@ class LPPlan(BinaryPlan):
 
 @documented(TEXTS)
 class LPBoostClassifier(BinaryBooster):
-    """LPBoost: the vote with the largest soft margin of all votes of a class of weak learners.
+    """LPBoost for two classes: the weighted vote with the largest soft margin.
 
-    Each round fits the weak learner under the dual solution of a linear programme and solves it
-    again with the new member, so that all coefficients change (Demiriz, Bennett and Shawe-Taylor
-    2002). With an exact learner, as stumps are, it ends with a certificate: no vote has a soft
-    margin that is larger by more than `tol`. A round costs a fit of the weak learner and a linear
-    programme of as many variables as rows that the members treat differently, a prediction O(t).
+    Each round fits the weak learner with the dual solution of a linear programme as weights, and
+    solves the programme again with the new member. All coefficients change in a round (Demiriz,
+    Bennett and Shawe-Taylor 2002). With an exact learner, such as stumps, it ends with a
+    certificate: no vote has a soft margin that is larger by more than `tol`. A round costs a fit of
+    the weak learner and a linear programme with as many variables as there are rows that the
+    members treat differently. A prediction costs O(t).
 
     %(of_classifier)s
     nu : float, default=0.5

@@ -105,12 +105,12 @@ class MassartPlan(BinaryPlan):
 
 @documented(TEXTS)
 class MassartBoostClassifier(BinaryBooster):
-    """Boosting for labels that are wrong with a probability of at most `noise_rate` at every x.
+    """Boosting for noisy labels: each label is wrong with a probability of at most `noise_rate`.
 
     In this model, Massart noise, the label of x is flipped with an unknown probability eta(x) <=
-    eta < 1/2 [Ghoshdastidar]. Rows whose score G is confident are left out of the distribution of
-    the weak learner, so that it sees labels of which less than half are wrong, and boosting reaches
-    an error of eta (1 + O(margin)) (Diakonikolas et al. 2021).
+    eta < 1/2 [Ghoshdastidar]. Rows with a confident score G are left out of the distribution of the
+    weak learner. Fewer than half of the labels that it sees are then wrong, and boosting reaches an
+    error of eta (1 + O(margin)) (Diakonikolas et al. 2021).
 
     %(of_classifier)s
     noise_rate : float, array-like, "cv" or CVChoice, default=0.2
@@ -173,7 +173,7 @@ class MassartBoostClassifier(BinaryBooster):
     When boosting ends with ``stop_reason_="density"``, the error on the training rows is at most
     eta (1 + 2 margin)/(1 - 2 margin (1 - 2 eta)) + smoothness + tol. If all edges are at least
     gamma, this happens within the rounds of `bounds.massart_boosting_n_rounds`. Without the moves
-    towards 0 neither the rounds nor the error would have a bound.
+    towards 0, there would be no bound on the rounds or the error.
 
     %(cost)s
 

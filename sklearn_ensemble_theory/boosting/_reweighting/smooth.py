@@ -89,7 +89,7 @@ class SmoothPlan(BinaryPlan):
 
 @documented(TEXTS)
 class SmoothBoostClassifier(BinaryBooster):
-    """SmoothBoost: an average of votes, in which no row ever has a large weight.
+    """SmoothBoost for noisy labels: boosting in which no row ever gets a large weight.
 
     AdaBoost's weights exp(-margin) concentrate on the rows that are always misclassified, for
     instance those with a wrong label [DS-GA 1003, lecture 8]. SmoothBoost (Servedio 2003) bounds
@@ -136,8 +136,8 @@ class SmoothBoostClassifier(BinaryBooster):
     Notes
     -----
     The weights are proportional to a measure of the rows, whose mean is the density. A row that the
-    vote misclassifies has the measure 1, so that the training error is below the density. If every
-    edge is at least gamma, there are fewer than 2 / (kappa gamma² sqrt(1 - gamma)) rounds until the
+    vote misclassifies has the measure 1, so the training error is below the density. If every edge
+    is at least gamma, there are fewer than 2 / (kappa gamma² sqrt(1 - gamma)) rounds until the
     density is below kappa (Servedio 2003). With labels of noise rate eta the edges become small
     before the density reaches a kappa much below eta, and boosting goes on to `n_estimators`. The
     measure is in :ref:`boosters-for-noisy-labels` in the user guide.

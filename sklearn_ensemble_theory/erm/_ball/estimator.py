@@ -89,14 +89,14 @@ def as_csr_or_array(X: Matrix) -> Matrix:
 
 @documented()
 class BallConstrainedClassifier(ClassifierMixin, FitsBatches, ReadsOnce, BaseEstimator):
-    """Linear classifier or kernel machine that minimises a convex loss over a ball.
+    """Linear or kernel classifier that minimises a convex loss under a bound on its norm.
 
     It minimises the weighted mean of phi(y_i (x_i'beta + b)) over all coefficients beta with
     ``norm(beta) <= radius`` and all intercepts b, for targets y of -1 and +1
-    [Shah, §3.3, §3.5 and §3.6]. With a kernel the functions h of its reproducing kernel Hilbert
-    space take the place of x'beta, and their norm that of the coefficients. The difference to the
-    minimum is bounded by a computed number, and so is the excess risk on new rows. More than two
-    classes are fitted as one problem for each class against the others.
+    [Shah, §3.3, §3.5 and §3.6]. With a kernel, a function h of its reproducing kernel Hilbert space
+    replaces x'beta, and the norm of h replaces the norm of the coefficients. The fit computes a
+    bound on its distance to the minimum, and `error_bound` one on the excess risk on new rows. More
+    than two classes are fitted as one problem for each class against the others.
 
     Parameters
     ----------
@@ -192,20 +192,20 @@ class BallConstrainedClassifier(ClassifierMixin, FitsBatches, ReadsOnce, BaseEst
     Notes
     -----
     *The intercept.* The theorems need a bounded set. For every beta in the ball some best b is in
-    [-B, B], where B is lambda C plus 1 (hinge), plus the absolute log-odds of the classes
-    (logistic) or plus half of them (exponential): see :ref:`intercept-of-the-ball`.
+    [-B, B]. B is lambda C plus 1 (hinge), plus the absolute log-odds of the classes (logistic), or
+    plus half of them (exponential): see :ref:`intercept-of-the-ball`.
 
     *Weights.* Integer weights are equivalent to repeating rows (in distribution with "sgd"), except
     in `error_bound`, which counts the rows.
 
-    *Cost.* A step of "gd" costs O(n p), one of "sgd" O(p), a Newton step O(n k² + k³) for k
-    features at a time, and a prediction O(p) for each problem. A kernel costs O(n r²) for a matrix
-    of rank r, and about 3 n² numbers of memory.
+    *Cost.* A step of "gd" costs O(n p), a step of "sgd" O(p), and a Newton step O(n k² + k³) for k
+    features at a time. A prediction costs O(p) for each problem. A kernel costs O(n r²) for a
+    matrix of rank r, and about 3 n² numbers of memory.
 
     *Dask collections* are possible with "auto", the logistic or the exponential loss, and at most
     1500 features. The minimum is the one in memory; the steps differ.
 
-    The constants of the theorems, kernels and all costs are in the user guide:
+    The user guide gives the constants of the theorems, the kernels and all costs:
     :ref:`guarantees-of-the-ball`, :ref:`kernels-in-the-ball`, :ref:`costs-of-the-ball`.
 
     %(references_Shah)s

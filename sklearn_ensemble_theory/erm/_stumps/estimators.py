@@ -141,12 +141,12 @@ def log_n_stumps(n_samples: int, n_features: int) -> float:
 
 @documented(TEXTS)
 class DecisionStumpClassifier(ClassifierMixin, _Stump):
-    """Decision stump with the smallest weighted 0-1 error over all features and thresholds.
+    """Decision stump with the fewest (weighted) errors over all features and thresholds.
 
     A decision stump predicts one class where ``x[feature] <= threshold`` and one class elsewhere.
-    A tree of depth one chooses the split with the largest decrease of the Gini index; the stump
-    minimises the (weighted) number of errors itself, as the theory of AdaBoost assumes of a weak
-    learner. A constant prediction is chosen if no threshold has fewer errors.
+    A tree of depth one chooses the split with the largest decrease of the Gini index. The stump
+    minimises the (weighted) number of errors itself, as the theory of AdaBoost assumes. It is
+    constant if no threshold has fewer errors.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
 
 @documented(TEXTS)
 class DecisionStumpRegressor(RegressorMixin, _Stump):
-    """Decision stump with the smallest weighted residual sum of squares.
+    """Decision stump with the least (weighted) squared error over all features and thresholds.
 
     A decision stump predicts one value where ``x[feature] <= threshold`` and another elsewhere.
     Among all features, thresholds and values, the fit is the one with the least weighted residual
