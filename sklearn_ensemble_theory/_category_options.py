@@ -10,7 +10,7 @@ from sklearn_ensemble_theory._typing import ArrayLike
 
 
 class Categories(CategoryOptions, BaseEstimator):
-    """Which features of trees are categorical, and where trees send unseen categories.
+    """Options of categorical features in trees, such as where to send unseen categories.
 
     ``categorical_features=["shop"]`` is short for ``categorical_features=Categories(["shop"])``. A
     search reaches the options by names such as ``categorical_features__unseen``. Binned trees,
@@ -30,14 +30,15 @@ class Categories(CategoryOptions, BaseEstimator):
     Notes
     -----
     Choose "mean" if new categories arrive after the fit: new shops, customers or devices. Unseen
-    categories that go with missing values all get the prediction of those, or where `fit` had none
-    in a node of the child with more rows, which may be far from the mean over the categories.
+    categories that go with missing values all get the prediction of missing values. If `fit` had no
+    missing value in a node, they go to the child with more rows, which may be far from the mean
+    over the categories.
 
-    The mean is taken in each tree, of what its leaves predict, and weighted by the rows of the
-    nodes; in gradient boosting times the second derivatives if the trees are fitted to these. A row
-    with unseen categories takes as long as the leaves that it reaches. What is defined by the leaf
-    of a row (`apply`, quantiles of forests) has the one where missing values go; see
-    :ref:`new-categories` in the user guide.
+    The mean is taken in each tree, over the predictions of its leaves, and weighted by the rows of
+    the nodes. In gradient boosting the rows are weighted by the second derivatives if the trees are
+    fitted to these. A row with unseen categories takes as long as the leaves that it reaches. What
+    is defined by the leaf of a row (`apply`, quantiles of forests) has the one where missing values
+    go; see :ref:`new-categories` in the user guide.
 
     Examples
     --------

@@ -66,7 +66,7 @@ class CVRounds(BaseEstimator):
 
     @classmethod
     def of(cls, n_estimators: Any) -> Self | None:
-        """The options that a value of `n_estimators` asks for, checked; None for a number."""
+        """Return the checked options for a value of `n_estimators`; None for a number."""
         if isinstance(n_estimators, str):
             return cls()
         if not isinstance(n_estimators, cls):
@@ -105,7 +105,7 @@ class CVChoice(BaseEstimator):
 
     @classmethod
     def of(cls, value: Any) -> Self | None:
-        """The options that the value of a parameter asks for, checked; None for a number.
+        """Return the checked options for the value of a parameter; None for a number.
 
         Every name counts as "cv": a parameter that also has names of criteria asks for them first.
         """
@@ -116,7 +116,7 @@ class CVChoice(BaseEstimator):
         return (value if isinstance(value, cls) else cls(value)).checked()
 
     def checked(self) -> Self:
-        """The object itself, whose options are of the right types."""
+        """Return the object itself, after checking the types of its options."""
         self._validate_params()
         return self
 

@@ -73,7 +73,7 @@ COMMON = {
         """,
     "verbose": """
         verbose : int, default=0
-            Report the progress of the fit; larger numbers report more often.
+            Report the progress of the fit: the larger the number, the more often.
         """,
     "sample_weight": """
         sample_weight : array-like of shape (n_samples,), default=None

@@ -137,7 +137,7 @@ CHANGING = ("fit", "partial_fit", "set_", "get_")
 
 
 class NeedsRows:
-    """In the place of `fit_batches` where there is none: an AttributeError that says why."""
+    """Not available: raises an AttributeError that says why."""
 
     def __get__(self, instance: Any, owner: type) -> Any:
         raise AttributeError(

@@ -53,7 +53,7 @@ class CategoryOptions:
 
     @staticmethod
     def of(categorical_features: Any) -> "CategoryOptions":
-        """The options that a value of `categorical_features` asks for, checked."""
+        """Return the checked options for a value of `categorical_features`."""
         if isinstance(categorical_features, CategoryOptions):
             check_constraints(cast(Estimator, categorical_features))
             return categorical_features

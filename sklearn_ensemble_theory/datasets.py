@@ -749,8 +749,8 @@ def make_waveform(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Generate Breiman's waveform problem: three classes, 21 features.
 
-    A row is u h + (1 - u) h' plus standard normal noise, where u is uniform on [0, 1] and h and h'
-    are two of three triangular waves, which depend on the class.
+    A row is u h + (1 - u) h' plus standard normal noise, where u is uniform on [0, 1]. The class
+    says which two of three triangular waves h and h' are.
 
     Parameters
     ----------
@@ -962,9 +962,9 @@ def add_malicious_rows(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Replace a share of the rows by copies of other rows, moved outwards, with a wrong label.
 
-    Malicious noise replaces whole rows by any others. Here each one is m + c (x - m), where x is a
-    row drawn at random, m the mean of all rows and c the `distance`, with a class that is not that
-    of x.
+    Malicious noise replaces whole rows by any others. Here each of them is m + c (x - m), where x
+    is a row drawn at random, m the mean of all rows and c the `distance`. Its class differs from
+    the class of x.
 
     %(of_inputs)s
     %(labels)s

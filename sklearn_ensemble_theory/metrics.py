@@ -66,8 +66,9 @@ def crps(
     .. math:: \int (F(t) - 1\{y \le t\})^2 \, dt = E|Y - y| - E|Y - Y'| / 2,
 
     for independent Y and Y' of the law F. The expected score is smallest for the true law
-    [Gneiting and Raftery, 2007]. It has the units of y, is the absolute error for a law that is a
-    point, and twice the mean over all levels of the pinball loss of the quantiles.
+    [Gneiting and Raftery, 2007]. It has the units of y, and is the absolute error if the
+    distribution is a single point. It is also twice the mean, over all levels, of the pinball loss
+    of the quantiles.
 
     Parameters
     ----------
@@ -364,7 +365,7 @@ class _DistributionScorer:
 
 
 def make_distribution_scorer(score: Callable[..., Any], **options: Any) -> Callable[..., float]:
-    """Make a scorer of a score of predictive distributions, for `scoring=` in scikit-learn.
+    """Make a scikit-learn scorer (`scoring=`) from a score of predictive distributions.
 
     Parameters
     ----------

@@ -254,10 +254,11 @@ class AveragedClassifier(ClassifierMixin):
         -----
         With enough held-out rows `"binomial"` is the smallest bound, as it has no factor. The
         others are for ensembles that are fitted to all rows: each member, and each pair of members,
-        has independent rows outside. They hold for members that depend on no row outside of them;
-        of many rows the bins of the columns depend on X of all rows, and with `max_bins=None` the
-        bounds are exact. Of an ensemble fitted with `groups` they are for a row of a new group.
-        Which bound is the smallest when is said in :ref:`certificates-of-votes` in the user guide.
+        has independent rows outside. They hold for members that do not depend on other rows than
+        those drawn. For many rows, the bins of the columns depend on X of all rows; with
+        `max_bins=None` the bounds are exact. Of an ensemble fitted with `groups` they are for a row
+        of a new group. Which bound is the smallest when is said in :ref:`certificates-of-votes` in
+        the user guide.
 
         Cost: one call of each member. For pairs of B members in addition O(n B²) in products of
         matrices, by blocks of rows, kept for further calls without X.

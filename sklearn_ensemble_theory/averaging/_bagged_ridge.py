@@ -29,7 +29,7 @@ def bagged_ridge_gcv(
     fit_intercept: bool = True,
     random_state: RandomStateLike = None,
 ) -> Bunch:
-    """Risks of bagged ridge regressions by generalised cross-validation, for sizes of subsamples.
+    """Estimate the risk of bagged ridge regression for several subsample sizes, by GCV.
 
     It chooses the number of rows of a member without rows for validation and without a fit for each
     fold. Many features and few rows in each member regularise as a penalty does: the best mean of
@@ -79,12 +79,12 @@ def bagged_ridge_gcv(
 
     Notes
     -----
-    The estimate is T / (1 - df/n)², minus R_1 / m (n/k - 1) / (n/df - 1)² for m members, with the
-    mean squared errors T of the mean and T_1 of a member on all n rows and
-    R_1 = T_1 / (1 - 2 df/n + df² / (k n)). Where n and the number of features grow alike, the first
-    part is consistent for infinitely many members [Du, Patil and Kuchibhotla, 2023]. For finitely
-    many it is not, and the second part corrects it [Bellec et al., 2023]. The intercept counts as
-    one degree of freedom here.
+    For m members the estimate is T / (1 - df/n)², minus R_1 / m (n/k - 1) / (n/df - 1)². T and T_1
+    are the mean squared errors of the mean and of a member on all n rows, and R_1 = T_1 / (1 - 2
+    df/n + df² / (k n)). Where n and the number of features grow alike, the first part is consistent
+    for infinitely many members [Du, Patil and Kuchibhotla, 2023]. For finitely many it is not, and
+    the second part corrects it [Bellec et al., 2023]. The intercept counts as one degree of freedom
+    here.
 
     The cost is O(m k d min(k, d)) for each k.
 

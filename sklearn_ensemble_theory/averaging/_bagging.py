@@ -265,12 +265,12 @@ class BaseBagging(
 
         Notes
         -----
-        Cost: B fits of the base learner on at most s distinct rows each, O(s log s) a member for
-        the draw, and O(n p) once, O(n p log n) with bins. Members are fitted in threads if the base
-        learner is a tree of scikit-learn's or in bins, and otherwise in processes.
+        Cost: B fits of the base learner on at most s distinct rows each, O(s log s) for each draw,
+        and O(n p) once (O(n p log n) with bins). Members are fitted in threads if the base learner
+        is a tree of scikit-learn's or in bins, and otherwise in processes.
 
-        With Dask collections member b is drawn from the rows of one chunk and fitted where the
-        chunk is; `oob_score`, `warm_start` and `groups` cannot be used, and methods that need the
+        With Dask collections, member b is drawn from the rows of one chunk and fitted where the
+        chunk is. `oob_score`, `warm_start` and `groups` cannot be used. Methods that need the
         training rows or the draws raise a ValueError. See "Larger than memory" in the user guide.
         """
         raise_for_params(fit_params, self, "fit")
@@ -586,8 +586,8 @@ class BaseBagging(
         Warns
         -----
         StandardErrorWarning
-            With the number of points at which Monte Carlo noise exceeds two thirds of the estimated
-            variance, so that more members are needed; and for the infinitesimal jackknife of draws
+            If Monte Carlo noise exceeds two thirds of the estimated variance at some points, with
+            their number: more members are needed. Also for the infinitesimal jackknife of draws
             with replacement if the members are trees whose leaves are pure or smaller than 5 rows,
             because it is too small.
 
@@ -603,8 +603,8 @@ class BaseBagging(
         fixed: for a weighted mean with shares p_i of the weight the squared error is sum p_i² (y_i
         - mean)². A weight that counts equal observations is something else: repeat the rows.
 
-        Cost: the members' predictions, O(n B²) once for n training rows, and O(B²) for a point, or
-        O(n B) if n < B; memory O(n B + B²) and blocks of bounded size.
+        Cost: the members' predictions, O(n B²) once for n training rows, and O(B²) for each point,
+        or O(n B) if n < B. The memory is O(n B + B²) and blocks of bounded size.
 
         References
         ----------
@@ -730,7 +730,8 @@ class BaggedRegressor(AveragedRegressor):
         There is no guarantee for finite samples; for that see `predict_interval`.
 
         Cost: the first call assigns the training rows to leaves, O(n B depth), and keeps O(n B)
-        numbers; then for a row O(B depth + K log K), with K the number of rows in its leaves.
+        numbers. Each row then takes O(B depth + K log K), with K the number of training rows in its
+        leaves.
 
         References
         ----------
@@ -797,8 +798,8 @@ class BaggedRegressor(AveragedRegressor):
         - "normalized" is mu(x) ± s(x) q of R_i / s_i(x_i), with s the mean of trees that are
           fitted to the R_i. It is wide where targets are noisy, and short where they are not.
         - "quantile" is the interval between the alpha/2 and the 1 - alpha/2 quantile of
-          `predict_quantiles`, made wider at both ends by q of max(l_i - y_i, y_i - u_i), with l_i
-          and u_i the quantiles at x_i from the trees that are not fitted to row i. If this
+          `predict_quantiles`. It is made wider at both ends by q of max(l_i - y_i, y_i - u_i), with
+          l_i and u_i the quantiles at x_i from the trees that are not fitted to row i. If this
           number is negative the interval becomes shorter.
 
         Choose "normalized" if the noise depends on x, and the default if all targets are about as
@@ -837,13 +838,13 @@ class BaggedRegressor(AveragedRegressor):
 
         Notes
         -----
-        *Guarantees.* "jackknife+" covers rows that are exchangeable with the training rows with a
-        probability of at least 1 - 2 alpha, whatever their distribution, with `by` those of each
-        value, if there are many members; usually it is about 1 - alpha [Kim, Xu and Barber, 2020].
-        The other methods cover about 1 - alpha in simulations. Of an ensemble fitted with `groups`,
-        intervals are for one row of a new group [Lee, Barber and Willett, 2023]. With
-        `bootstrap="moving_block"` there is no guarantee. :ref:`intervals-of-bagging` in the user
-        guide compares the methods and says how weights count.
+        *Guarantees.* With many members, "jackknife+" covers rows that are exchangeable with the
+        training rows with a probability of at least 1 - 2 alpha, whatever their distribution. With
+        `by` this holds for each value. Usually the probability is about 1 - alpha [Kim, Xu and
+        Barber, 2020]. The other methods cover about 1 - alpha in simulations. Of an ensemble fitted
+        with `groups`, intervals are for one row of a new group [Lee, Barber and Willett, 2023].
+        With `bootstrap="moving_block"` there is no guarantee. :ref:`intervals-of-bagging` in the
+        user guide compares the methods and says how weights count.
 
         Cost: that of predictions. For "jackknife+" in addition up to n B / 8 additions of integers
         of 16 bits for each row. The first call after a fit without `oob_score=True` predicts all
@@ -932,10 +933,10 @@ class BaggedClassifier(AveragedClassifier):
         Notes
         -----
         If the scores of the training rows and of the new one are exchangeable the coverage is at
-        least `coverage`, whatever the probabilities are. Here they nearly are: the scores are those
-        of the members outside of a row and the sets are those of all members, so that there is no
-        guarantee for finite samples. Coverage is an average over rows and, without `per_class`,
-        over classes. Weights and groups of the fit are as for `predict_interval` of the regressors.
+        least `coverage`, whatever the probabilities are. Here they nearly are. The scores come from
+        the members not fitted to a row, but the sets from all members, so there is no guarantee for
+        finite samples. Coverage is an average over rows and, without `per_class`, over classes.
+        Weights and groups of the fit are as for `predict_interval` of the regressors.
 
         Cost: that of predictions, and O(log n + log K) for each row and class. The first call after
         a fit without `oob_score=True` predicts all training rows.

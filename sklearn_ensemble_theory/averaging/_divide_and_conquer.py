@@ -214,10 +214,10 @@ class BaseDivideAndConquer(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
 
         A row of weight 2 is in one block, and counts as one row for `n_blocks="rate"`; two equal
         rows may be in two blocks. The blocks of Dask collections are the chunks that have rows of
-        positive weight (:ref:`passes-over-chunks`), which should be random samples of all rows:
-        `n_blocks` must be "rate" or their number, and `shuffle`, `stratify` and `groups` cannot be
-        used. The model is that of the same blocks in memory with ``shuffle=False``; `blocks_` is
-        not set.
+        positive weight (:ref:`passes-over-chunks`). The chunks should be random samples of all
+        rows. `n_blocks` must be "rate" or their number, and `shuffle`, `stratify` and `groups`
+        cannot be used. The model is that of the same blocks in memory with ``shuffle=False``;
+        `blocks_` is not set.
         """
         raise_for_params(fit_params, self, "fit")
         estimator: Any = self._get_estimator()

@@ -18,11 +18,10 @@ from sklearn_ensemble_theory.bounds import bagging_pac_n_estimators, bagging_sta
 
 
 class PACMembers(BaseEstimator):
-    """The number of members for which bagging has optimal sample complexity.
+    """Value of `n_estimators`: as many members as make bagging an optimal PAC learner.
 
-    A value of the parameter `n_estimators`; "pac" is short for ``PACMembers()``. Bagging of
-    empirical risk minimisers then has ceil(18 ln(2 n / delta)) members for n rows [Ghoshdastidar,
-    theorem En.3; Larsen, 2023].
+    The short form is "pac". Bagging of empirical risk minimisers then has ceil(18 ln(2 n / delta))
+    members for n rows, and optimal sample complexity [Ghoshdastidar, theorem En.3; Larsen, 2023].
 
     Parameters
     ----------
@@ -60,7 +59,7 @@ class PACMembers(BaseEstimator):
 
 
 class StableSamples(BaseEstimator):
-    """The largest number of rows for each member with which an ensemble is stable.
+    """Value of `max_samples`: the most rows per member with which an ensemble is stable.
 
     A value of the parameter `max_samples`; "stable" is short for ``StableSamples()``. The mean of
     infinitely many members is then stable for any base learner [Soloff, Barber and Willett, 2024].
@@ -121,7 +120,7 @@ def counted(name: str, given: Callable, n_samples: int, n_features: int) -> int:
 
 
 class MovingBlock(BaseEstimator):
-    """Blocks of consecutive rows with replacement, for the parameter `bootstrap` and time series.
+    """Sampling scheme for `bootstrap` and time series: blocks of consecutive rows.
 
     ``bootstrap="moving_block"`` is short for ``bootstrap=MovingBlock()``.
 
@@ -157,7 +156,7 @@ class MovingBlock(BaseEstimator):
 
 
 class Bernoulli(BaseEstimator):
-    """Each row is drawn with the same probability, independently, for the parameter `bootstrap`.
+    """Sampling scheme for `bootstrap`: each row is drawn independently, with the same probability.
 
     ``bootstrap="bernoulli"`` is short for ``bootstrap=Bernoulli()``.
 

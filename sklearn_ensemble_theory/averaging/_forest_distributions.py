@@ -16,7 +16,7 @@ from sklearn_ensemble_theory.ensembles._quantiles import predicted_quantiles, ro
 
 
 class ForestDistribution:
-    """The distribution of the target at each row, as `predict_distribution` of forests returns it.
+    """Predictive distribution of each row, as returned by `predict_distribution` of forests.
 
     At x it has the weight w_i(x) of :func:`~sklearn_ensemble_theory.inspection.training_weights` at
     the target of training row i, also of several targets together [Cevid et al., 2022].
@@ -91,7 +91,7 @@ class ForestDistribution:
         return distribution_function(self.ensemble, self.X, y)
 
     def ppf(self, q: float | Sequence[float] | ArrayLike) -> np.ndarray:
-        """Quantiles, as of `predict_quantiles`.
+        """Quantiles, the same as `predict_quantiles`.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ def bagged_nearest_neighbors_weights(
     bootstrap: bool | str = False,
     weight_tol: float = 1e-12,
 ) -> np.ndarray:
-    """Weights by rank of distance that bagging gives to the nearest neighbours of any point.
+    """Compute the weights that bagging gives to the nearest neighbours of a point, by rank.
 
     ``weights[i - 1]`` is the weight of the i-th nearest of `n_samples` rows in the average of
     infinitely many k-nearest-neighbour fits, each on rows drawn at random. The weights do not

@@ -555,9 +555,9 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
     grows. It is computed without resampling: the i-th nearest training row of a point has a weight
     that depends only on its rank i, given by
     :func:`~sklearn_ensemble_theory.averaging.bagged_nearest_neighbors_weights`. A prediction is one
-    neighbour query and one scalar product. `max_samples` controls the smoothness of the fit: at s =
-    n it is the mean of the k nearest neighbours (low bias, high variance), at s = n_neighbors the
-    mean of all rows.
+    neighbour query and one scalar product. `max_samples` controls the smoothness of the fit. At s =
+    n it is the mean of the k nearest neighbours (low bias, high variance); at s = n_neighbors it is
+    the mean of all rows.
 
     %(parameters)s
 

@@ -142,10 +142,10 @@ class ExpectedProjection:
         Generalised cross-validation, ||y - Delta y||^2 / n divided by (1 - tr Delta / n)^2. Compare
         it between numbers of variables, penalties or projections: no rows for validation are
         needed. It is consistent for ensembles of sketched ridge regressions with many rows and
-        variables [Patil and LeJeune, 2024]. All members see all rows: the residual of a row is in
-        each of them about 1 - tr Delta / n times that of a fit without the row, and so in their
-        mean, for any number of them. Few members with "gaussian" and more variables than rows are
-        better than it says: their directions outside of the rows are averaged out. O(n^2).
+        variables [Patil and LeJeune, 2024]. All members see all rows. In each member, and so in
+        their mean, the residual of a row is about 1 - tr Delta / n times its residual in a fit
+        without the row. Few members with "gaussian" and more variables than rows are better than it
+        says: their directions outside of the rows are averaged out. O(n^2).
 
         Parameters
         ----------

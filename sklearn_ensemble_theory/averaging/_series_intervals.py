@@ -16,7 +16,7 @@ from sklearn_ensemble_theory.ensembles._time_series import residual_limits, resi
 
 
 class SeriesIntervals:
-    """Prediction intervals for time series, from a window of residuals that slides: EnbPI.
+    """Prediction intervals for time series, from a sliding window of residuals (EnbPI).
 
     The window begins with the residuals of the training rows out of bag, in the order of time. As
     targets become known, `update` drops the oldest residuals for those of the new rows. An interval
@@ -87,7 +87,7 @@ class SeriesIntervals:
         return np.ldexp(mean, -self._exponent)
 
     def update(self, X: MatrixLike, y: ArrayLike, window: int | None = None) -> Self:
-        """Slide the window of residuals on.
+        """Move the window of residuals on to new rows.
 
         Parameters
         ----------

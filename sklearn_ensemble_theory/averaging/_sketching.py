@@ -423,8 +423,8 @@ class SketchedLinearRegression(
     ) -> float:
         """Expected excess risk on the training rows, over the noise and the sketches.
 
-        The mean of (f(x_i) - x_i'w)^2 over the n rows x_i, in expectation, if y = X w + noise with
-        independent noise of variance sigma^2; the risk of least squares is sigma^2 d / n.
+        This is the expected mean of (f(x_i) - x_i'w)^2 over the n rows x_i, if y = X w + noise with
+        independent noise of variance sigma^2. The risk of least squares is sigma^2 d / n.
 
         Parameters
         ----------
@@ -452,13 +452,14 @@ class SketchedLinearRegression(
 
         Notes
         -----
-        Without X, in O(1): exact for Gaussian sketches of unweighted rows [Bach, §10.2.1],
-        sigma^2 d/n + sigma^2 d (n-d) / (n m (s-d-1)); with an intercept n - 1 replaces the n of the
-        numerator and sigma^2 / n is added. If X has rank r below d, d is r. The same for other
-        sketches of independent elements, count sketches and leverage scores, and with (n - d) /
-        (s - d) - 1 instead of (n - d) / (s - d - 1) for "srht" and "subsample", whose S has
-        orthogonal rows. These are limits for many rows without very large leverage [Dobriban and
-        Liu, 2019]; simulate for other data. With X the cost is that of n_draws / 8 fits.
+        Without X the cost is O(1). For Gaussian sketches of unweighted rows the risk is exact
+        [Bach, §10.2.1]: sigma^2 d/n + sigma^2 d (n-d) / (n m (s-d-1)). With an intercept, n - 1
+        replaces the n of the numerator and sigma^2 / n is added. If X has rank r below d, d is r.
+        The same formula is used for other sketches of independent elements, count sketches and
+        leverage scores. For "srht" and "subsample", whose S has orthogonal rows, (n - d) / (s - d)
+        - 1 replaces (n - d) / (s - d - 1). These are limits for many rows without very large
+        leverage [Dobriban and Liu, 2019]; simulate for other data. With X the cost is that of
+        n_draws / 8 fits.
         """
         check_is_fitted(self)
         check_number("sigma", sigma, 0)

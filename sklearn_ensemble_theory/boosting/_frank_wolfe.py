@@ -148,13 +148,13 @@ TEXTS = {
         Notes
         -----
         For every step rule, the risk after t rounds is within 8 L C² radius² / (t + 2) of the
-        minimum over the ball, where L C² bounds the curvature of the risk along an atom
-        (:func:`~sklearn_ensemble_theory.bounds.frank_wolfe_bound`) [Bach, §10.3.6]. With columns of
-        X and the squared loss a round costs O(d), from rows of the Gram matrix that are computed as
-        they are needed. With other losses a round costs O(n d). If the loss has second derivatives,
-        the line search takes some three times O(n) of this: Newton's method finds the step and the
-        intercept together. With weak learners a round costs one fit. Integer weights are equivalent
-        to repeating rows, except for the folds that compare radii.
+        minimum over the ball [Bach, §10.3.6]. L C² bounds the curvature of the risk along an atom:
+        see :func:`~sklearn_ensemble_theory.bounds.frank_wolfe_bound`. With columns of X and the
+        squared loss a round costs O(d), from rows of the Gram matrix that are computed as they are
+        needed. With other losses a round costs O(n d). If the loss has second derivatives, the line
+        search takes some three times O(n) of this: Newton's method finds the step and the intercept
+        together. With weak learners a round costs one fit. Integer weights are equivalent to
+        repeating rows, except for the folds that compare radii.
 
         [Bach, §10.3.6, "Comparison with explicit constraint on gamma_1"] compares the excess risk
         with that of boosting stopped early.
@@ -632,17 +632,17 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
         delta: float = 0.05,
         feature_bound: float | None = None,
     ) -> float:
-        """Bound on the excess of the expected loss on new rows over the best of the ball.
+        """Bound the expected loss on new rows, in excess of the best function of the ball.
 
-        With probability at least 1 - delta over independent training rows, the expected loss is at
-        most this above the smallest one over the ball of radius D of the variation norm [Bach,
-        §10.3.6; Shah, theorem 11]:
+        With probability at least 1 - delta over independent training rows, the expected loss
+        exceeds the smallest expected loss over the ball of radius D by at most [Bach, §10.3.6;
+        Shah, theorem 11]:
 
             2 L D rho + M sqrt(2 ln(2/delta) / n) + dual_gap_,
 
-        where L and M are the Lipschitz constant and the largest value of the loss for scores of at
-        most r, and rho bounds the Rademacher complexity of the atoms: for the columns of X, rho = C
-        sqrt(2 ln(2p) / n) and r = D C; for the stumps of :class:`DecisionStumpClassifier`, rho =
+        Here L and M are the Lipschitz constant and the largest value of the loss for scores of at
+        most r, and rho bounds the Rademacher complexity of the atoms. For the columns of X, rho = C
+        sqrt(2 ln(2p) / n) and r = D C. For the stumps of :class:`DecisionStumpClassifier`, rho =
         sqrt(2 ln(2 (p (n-1) + 1)) / n) and r = D. Available for these atoms, for a number as
         `radius`, and without an intercept, which the ball does not bound.
 

@@ -484,10 +484,10 @@ class MatchingPursuitRegressor(
 
         Notes
         -----
-        Let P y be the least-squares fit over all columns. The rounds for y choose the same columns
-        as those for P y, and the mean squared residuals differ by that of least squares, so that
-        the rates for P y bound the excess over it [Bach, §10.3.3]. The linear program for its gauge
-        has 2 d variables; it takes seconds for a few thousand rows and columns.
+        Let P y be the least-squares fit over all columns. The rounds for y and for P y choose the
+        same columns. The mean squared residuals differ by that of least squares, so the rates for P
+        y bound the excess over least squares [Bach, §10.3.3]. The linear program for its gauge has
+        2 d variables; it takes seconds for a few thousand rows and columns.
         """
         check_is_fitted(self)
         check_option("method", method, ("sublinear", "exponential"))

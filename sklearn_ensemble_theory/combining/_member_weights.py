@@ -210,7 +210,7 @@ class MemberWeights(BaseEstimator):
 
     @property
     def metric(self) -> Any:
-        """What scikit-learn makes a scorer of; None for a loss."""
+        """The metric, as scikit-learn makes a scorer of it; None for a loss."""
         return None
 
     def _weigh(
@@ -273,7 +273,7 @@ class MemberWeights(BaseEstimator):
 
 @documented(TEXTS)
 class WeightedMean(MemberWeights):
-    """The weights of smallest risk in a set: a final estimator of stacks.
+    """Final estimator of a stack: the weights of least risk in a set, such as the simplex.
 
     Parameters
     ----------
@@ -429,7 +429,7 @@ class ScoredMembers(MemberWeights):
 
 @documented(TEXTS)
 class BestMember(ScoredMembers):
-    """The best member, the choice of cross-validation: a final estimator of stacks.
+    """Final estimator of a stack that chooses the best member by cross-validation.
 
     %(scoring)s
 
@@ -488,7 +488,7 @@ class BestMember(ScoredMembers):
 
 @documented(TEXTS)
 class GreedySelection(ScoredMembers):
-    """Forward selection with replacement (Caruana et al. 2004): a final estimator of stacks.
+    """Final estimator of a stack: forward selection with replacement (Caruana et al. 2004).
 
     Each step adds the member with which the mean of the selected predictions is best, and the best
     mean on the way is kept. The weights are the frequencies of the members in it.

@@ -201,13 +201,13 @@ STACKING_TEXTS = {
     "notes_of_coverage": """
         Notes
         -----
-        Coverage is about `coverage`, without a guarantee for finite samples: the members that
-        predict a held-out row are fitted to fewer rows than those of the stack, and the combination
-        for a split is learned from predictions of members that have seen its rows. The user guide
-        has simulations ("Choosing and combining"). With ``cv="prefit"`` the combination for a row
-        is learned from four of five folds of the rows. Rows that belong together, by `groups` of
-        `fit`, are compared group by group, for one row of a new group. A row that a splitter holds
-        out several times counts once.
+        Coverage is about `coverage`, without a guarantee for finite samples. The members that
+        predict a held-out row are fitted to fewer rows than the members of the stack. The
+        combination for a split is learned from predictions of members that have seen its rows. The
+        user guide has simulations ("Choosing and combining"). With ``cv="prefit"`` the combination
+        for a row is learned from four of five folds of the rows. Rows that belong together, by
+        `groups` of `fit`, are compared group by group, for one row of a new group. A row that a
+        splitter holds out several times counts once.
         """,
 }
 """Text that the two classes share."""
@@ -908,9 +908,9 @@ class StackingRegressor(RegressorMixin, BaseStacking):
     ) -> np.ndarray:
         """Predict intervals that contain the target of a new row with a given probability.
 
-        They are the prediction plus and minus the ceil(`coverage` (n + 1))-th smallest absolute
-        residual of the n held-out rows, each predicted by members and a combination that are not
-        fitted to the rows of its split. Only with `held_out="cv"`.
+        An interval is the prediction plus and minus the ceil(`coverage` (n + 1))-th smallest
+        absolute residual of the n held-out rows. Each held-out row is predicted by members and a
+        combination that are not fitted to the rows of its split. Only with `held_out="cv"`.
 
         %(of_intervals)s
 

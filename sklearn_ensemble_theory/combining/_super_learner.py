@@ -144,9 +144,10 @@ TEXTS = {
         bag, and bagged neighbours leave out each row in closed form. The linear model is fitted
         again for each fold. The weights have the sum 1 and minimise the mean loss of these
         predictions. One more row, in which all members are equally good, is added (not for
-        "absolute_error", "poisson" and "gamma"). For n rows, a bounded loss and a library that is
-        fixed beforehand, the risk exceeds that of the best member by a constant times log(number of
-        members) / n, the price of cross-validation (van der Laan, Polley and Hubbard 2007).
+        "absolute_error", "poisson" and "gamma"). For n rows, a bounded loss and a library fixed
+        beforehand, the risk exceeds the risk of the best member by a term of the order of
+        log(number of members) / n, times a constant that is the price of cross-validation (van der
+        Laan, Polley and Hubbard 2007).
 
         There is no standard error of a prediction over training sets, because none is right without
         fits to other rows: see the user guide. Intervals and sets of new targets come from the
@@ -645,10 +646,10 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
     ) -> np.ndarray:
         """Predict intervals that contain the target of a new row with a given probability.
 
-        They are the prediction plus and minus the ceil(`coverage` (n + 1))-th smallest absolute
-        residual of the n held-out rows, each predicted by members that have not seen it and by
-        weights that are learned from other folds. Residuals of counts and amounts are in units of
-        the standard deviation that the loss says. No further fit is made.
+        An interval is the prediction plus and minus the ceil(`coverage` (n + 1))-th smallest
+        absolute residual of the n held-out rows. Each held-out row is predicted by members that
+        have not seen it, with weights learned from other folds. Residuals of counts and amounts are
+        in units of the standard deviation that the loss says. No further fit is made.
 
         %(of_intervals)s
         offset : array-like of shape (n_samples,), default=None

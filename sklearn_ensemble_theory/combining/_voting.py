@@ -768,9 +768,9 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         -----
         `"markov"` is [Ghoshdastidar, theorem En.1], step 3.1 of its proof, with a member drawn by
         the weights as the randomised classifier. It and `"binomial"`, mostly the smallest bound,
-        are valid for weights that were chosen before the rows were seen; the others, which add
-        KL(weights || uniform), for weights that were chosen by these very rows as well. Cost: a
-        prediction of each member.
+        are valid for weights that were chosen before the rows were seen. The other bounds add
+        KL(weights || uniform) and are also valid for weights that were chosen on these very rows.
+        Cost: a prediction of each member.
         """
         check_is_fitted(self)
         one_of("method", method, ("markov", "binomial", "vc", *BY_MEMBERS))

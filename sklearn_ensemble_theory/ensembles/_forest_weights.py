@@ -49,7 +49,7 @@ BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1
 
 
 def training_weights(ensemble: Ensemble, X: MatrixLike | None = None) -> sp.csr_array:
-    """Compute the weights of the training rows, of which the prediction is the weighted mean."""
+    """Compute the weights of the training rows whose weighted mean is the prediction."""
     blocks = list(weight_blocks(ensemble, X, "training_weights"))
     weights = sp.vstack(blocks, format="csr")
     if X is None:
@@ -115,7 +115,7 @@ def proximity(
     Z,
     method: Proximity,
 ) -> sp.csr_array:
-    """Compute how often the trees have two rows in one leaf."""
+    """Compute how often two rows fall into the same leaf of the trees."""
     return sp.vstack(list(proximity_blocks(ensemble, X, Z, method, "proximity")), format="csr")
 
 
@@ -189,7 +189,7 @@ def kneighbors(
     return_distance: bool,
     method: Proximity,
 ) -> tuple[np.ndarray, np.ndarray] | np.ndarray:
-    """Find the training rows that the trees have closest to each row."""
+    """Find the training rows that are closest to each row by the trees."""
     check_integer("n_neighbors", n_neighbors, 1, LARGEST_COUNT)
     n = len(kept_rows(ensemble, "kneighbors").y)
     if n_neighbors > n - (X is None):

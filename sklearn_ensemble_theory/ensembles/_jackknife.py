@@ -86,7 +86,7 @@ class VarianceDecomposition:
 
 
 class StandardErrorWarning(UserWarning):
-    """Standard errors that are too small by the way of drawing rows, or rest on few members."""
+    """Warning: a standard error is too small because of the draws, or has too few members."""
 
 
 def standard_error(ensemble: Ensemble, X, method: str) -> np.ndarray:

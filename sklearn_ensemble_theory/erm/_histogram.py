@@ -641,16 +641,17 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
     ) -> float:
         """Bound on the excess risk over the best classifier that is constant on the cells.
 
-        With probability at least 1 - delta over the training rows, the probability of an error on
-        a new row exceeds that of the best of the K^(m^p) classifiers, for K classes, by at most
+        There are K^(m^p) classifiers that are constant on the cells, for K classes. With
+        probability at least 1 - delta over the training rows, the error on a new row exceeds the
+        error of the best of them by at most
 
             sqrt(2 (m^p log K + log(1/delta)) / n)
 
         [Shah, theorem 6]. The partition must not depend on the data, so `box` must be given, and
         `n_bins` must not be chosen by the same rows. The rows must be independent, with the
         distribution of new ones. With weights, which must not depend on the rows, n is
-        `effective_n_samples_`: for weights w_i that sum to 1, Hoeffding's inequality has the sum
-        of the w_i^2 in place of 1/n, and the proof is otherwise the same.
+        `effective_n_samples_`. The proof is the same, with one change: for weights w_i that sum to
+        1, Hoeffding's inequality has the sum of the w_i^2 instead of 1/n.
 
         %(of_excess_risk)s
         delta : float, default=0.05

@@ -39,7 +39,7 @@ Additive = AdditiveBoostingRegressor | L2BoostingRegressor | LogitBoostClassifie
 
 
 def frame(model: Fitted) -> Any:
-    """What a fitted model has learned as a table.
+    """Return what a fitted model has learned, as a table.
 
     Parameters
     ----------
@@ -60,12 +60,12 @@ def frame(model: Fitted) -> Any:
 
     Notes
     -----
-    Additive models have a row for each value of `shape_functions_`, boosted decision stumps one for
-    each round, Frank-Wolfe and matching pursuit one for each column or member, stacks with learned
-    weights and super learners one for each member; forests, and other models with
-    `feature_importances_`, scikit-learn's too, one for each feature. :ref:`models-as-tables` in the
-    user guide lists the columns. The cost is that of the table; for forests with
-    `unbiased_importance` O(n_samples) a tree.
+    The rows of the table depend on the model. Additive models have a row for each value of
+    `shape_functions_`, boosted decision stumps a row for each round. Frank-Wolfe and matching
+    pursuit have a row for each column or member, stacks with learned weights and super learners a
+    row for each member. Forests, and other models with `feature_importances_` (scikit-learn's too),
+    have a row for each feature. :ref:`models-as-tables` in the user guide lists the columns. The
+    cost is that of the table; for forests with `unbiased_importance` O(n_samples) a tree.
 
     Examples
     --------

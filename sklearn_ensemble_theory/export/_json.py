@@ -112,11 +112,11 @@ def json(model: Additive, *, indent: int | None = None) -> str:
     Notes
     -----
     The model that is read predicts the same, bit for bit, and has `predict_terms`, `explain`,
-    the displays and `frame`. These are not kept: the rounds (staged predictions,
+    the displays and `frame`. The document does not keep the rounds (staged predictions,
     `predict_path`, ``stump_...``), the paths, the models of the folds (`predict_interval`,
-    `predict_set`), what `partial_fit` goes on from, and parameters that are objects, such as a
-    splitter as `cv`, which get their default. A `loss` that is an object becomes the name of
-    one with the same link.
+    `predict_set`) and the state of `partial_fit`. Parameters that are objects, such as a splitter
+    as `cv`, get their default. A `loss` that is an object becomes the name of one with the same
+    link.
 
     Examples
     --------

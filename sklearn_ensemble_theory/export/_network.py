@@ -12,7 +12,7 @@ from sklearn_ensemble_theory.erm import ReLUNetwork, ReLUUnitRegressor
 
 @singledispatch
 def network(model: Fitted) -> ReLUNetwork:
-    """The scores of a model as a network with one hidden layer of rectified linear units.
+    """Convert a model to a network with one hidden layer of rectified linear units.
 
     Parameters
     ----------

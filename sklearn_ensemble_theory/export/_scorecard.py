@@ -32,7 +32,7 @@ _LINKS = {
 
 
 def text(model: Additive, *, max_rows: int = 8, max_terms: int | None = None) -> str:
-    """Write a card to read: the intercept, and the terms by their importance with a few values.
+    """Write a score card to read: the intercept, and the terms by importance with a few values.
 
     Neighbouring bins are merged where they differ least, and categories of little weight come
     together: the card shows the model, it is not all of it. `frame` has all values,

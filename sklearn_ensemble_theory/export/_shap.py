@@ -64,7 +64,7 @@ class TreeTerms(NamedTuple):
 
 
 def shap(model: FittedPredictor, X: Any = None) -> Any:
-    """The trees of the ensemble as the dictionary that `shap.TreeExplainer` takes.
+    """Convert the trees of an ensemble to the dictionary that `shap.TreeExplainer` takes.
 
     For ensembles that shap does not know: bagging, AdaBoost, extra-trees, gradient boosting of
     several classes. The Shapley values and the expected value of a row add up to

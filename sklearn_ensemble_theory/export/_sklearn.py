@@ -52,7 +52,7 @@ NO_CATEGORIES = "its trees have no categorical features."
 
 
 def sklearn(model: Fitted) -> Any:
-    """A fitted model as the object of scikit-learn that makes the same predictions.
+    """Convert a fitted model to a scikit-learn object with the same predictions.
 
     For tools that know scikit-learn's classes only, such as `shap.TreeExplainer`, converters to
     ONNX or ``partial_dependence(..., method="recursion")``.
@@ -87,11 +87,11 @@ def sklearn(model: Fitted) -> Any:
     -----
     Cost: O(nodes of the trees), without training data.
 
-    The predictions of all methods that both objects have are the same up to rounding, with the
-    exceptions of :ref:`counterparts` in the user guide: values next to the threshold of a stump,
-    missing values in scikit-learn's gradient boosting, and scores of exactly 0. Trees that read a
-    column in double precision, such as seconds since 1970, have no counterpart, nor has a subclass
-    of yours, which may override the predictions. A second `fit` of the returned object is
+    The predictions of all methods that both objects have are the same up to rounding.
+    :ref:`counterparts` in the user guide lists the exceptions: values next to the threshold of a
+    stump, missing values in scikit-learn's gradient boosting, and scores of exactly 0. Trees that
+    read a column in double precision, such as seconds since 1970, have no counterpart, nor has a
+    subclass of yours, which may override the predictions. A second `fit` of the returned object is
     scikit-learn's fit, for example with exact trees. What describes the training rows, such as
     `estimators_samples_`, is not part of it.
 

@@ -136,7 +136,7 @@ def sql(
     keep: str | Sequence[str] = (),
     with_terms: bool = False,
 ) -> str:
-    """Write a query that predicts the rows of a table, so that a database needs no Python.
+    """Write an SQL query that predicts the rows of a table, without Python in the database.
 
     Each term is a CASE over the thresholds or the categories of its features, whose columns
     have the names that they had in `fit`, or x0, x1, ... NULL is missing, and so is NaN in
@@ -177,12 +177,12 @@ def sql(
     Notes
     -----
     A row costs O(log B) comparisons for each term of B bins, and O(number of categories) for a
-    categorical one; the length of the query grows with the number of values of all terms,
-    some 60 characters for each, and 25 for each value of a pair in DuckDB and PostgreSQL, which
-    have lists. Predictions agree with `predict` to the rounding of the sums.
-    SQLite needs exp for probabilities, which is in most builds; from Python,
-    ``connection.create_function("exp", 1, math.exp)`` adds it. Text is compared as the database
-    compares it: a column that ignores case finds other categories than `predict`.
+    categorical term. The length of the query grows with the number of values of all terms: some 60
+    characters for each value. In DuckDB and PostgreSQL, which have lists, a value of a pair takes
+    25 characters. Predictions agree with `predict` to the rounding of the sums. SQLite needs exp
+    for probabilities, which is in most builds; from Python, ``connection.create_function("exp", 1,
+    math.exp)`` adds it. Text is compared as the database compares it: a column that ignores case
+    finds other categories than `predict`.
 
     Examples
     --------

@@ -74,9 +74,10 @@ def bias_variance_decomposition(
     .. math:: E (y - h(x))^2 = \sigma^2(x) + (E h(x) - f(x))^2 + Var\, h(x),
 
     and all are averaged over the test points. For the 0-1 loss the decomposition is that of
-    [Domingos, 2000]. The main prediction is the most frequent one, the bias is 1 where it differs
-    from the optimal class and 0 elsewhere, and the net variance is the probability of a prediction
-    other than the main one where the bias is 0, minus that of the optimal class where it is 1.
+    [Domingos, 2000]. The main prediction is the most frequent one. The bias is 1 where it differs
+    from the optimal class, and 0 elsewhere. The net variance is the probability of a prediction
+    other than the main one where the bias is 0, minus the probability of the optimal class where it
+    is 1.
 
     Parameters
     ----------
@@ -144,12 +145,12 @@ def bias_variance_decomposition(
 
     Notes
     -----
-    The squared bias is that of the mean of the R predictions, less its own variance; the sum of
-    bias and variance is the mean square of h - f over the sample, without a remainder. For the 0-1
-    loss the sum is exact too; the main prediction is that of the sample, which for two classes that
-    are predicted about equally often is not yet that of infinitely many repetitions. Of equally
-    frequent classes the first is taken. The formulas are in :ref:`bias-and-variance` in the user
-    guide.
+    The squared bias is the squared bias of the mean of the R predictions, less the variance of this
+    mean. The sum of bias and variance is the mean square of h - f over the sample, without a
+    remainder. For the 0-1 loss the sum is exact too. The main prediction is the main prediction of
+    the sample: if two classes are predicted about equally often, infinitely many repetitions may
+    have another one. Of equally frequent classes the first is taken. The formulas are in
+    :ref:`bias-and-variance` in the user guide.
 
     Cost: R fits and predictions of n_test rows, and O(R n_test) numbers in memory.
 

@@ -412,14 +412,14 @@ def _checked_options(method: str, confidence: float, **given: Any) -> None:
 @documented(TEXTS)
 @dataclass(eq=False, repr=False)
 class ReliabilityDisplay:
-    r"""What was observed against what was predicted: means, quantiles or whole distributions.
+    r"""Reliability diagram: observations against predicted means, quantiles or distributions.
 
     `method` says which:
 
-    - "mean": the mean of what was observed against the mean prediction, in groups of about equal
-      weight in the order of the predictions, with Student's intervals; for classifiers the
-      predictions are probabilities, and the intervals those of Clopper and Pearson. The grey
-      histogram is the distribution of the predictions [Murphy and Winkler, 1977].
+    - "mean": the mean of the observations against the mean prediction, in groups of about equal
+      weight in the order of the predictions, with Student's intervals. For classifiers the
+      predictions are probabilities, with the intervals of Clopper and Pearson. The grey histogram
+      is the distribution of the predictions [Murphy and Winkler, 1977].
     - "quantiles": the share of the values up to their predicted quantile against its level, with
       the binomial intervals of Clopper and Pearson.
     - "pit": the histogram of the probability integral transform. If F is the distribution of a row,

@@ -47,7 +47,7 @@ def results_of(estimator: Fitted) -> Mapping[str, np.ndarray]:
 @documented(TEXTS)
 @dataclass(eq=False, repr=False)
 class CVPathDisplay:
-    """The scores of held-out rows by the value of a parameter that the fit has chosen.
+    """Held-out scores against a parameter that the fit has chosen by cross-validation.
 
     The mean of the folds with a band of one standard error, and the value of the best mean. For
     numbers of rounds the display also shows the fewest rounds whose mean is at most one standard

@@ -48,9 +48,9 @@ def shrink(
 ) -> Model:
     """Shrink the values in the trees towards those of their ancestors: hierarchical shrinkage.
 
-    With t_0, ..., t_l the nodes that a row passes from the root of a tree to its leaf, N(t) the
-    weight of the tree's rows in t, of an honest tree those in the leaves, and E(t) their mean
-    of y, or their shares of the classes, the shrunk tree predicts [Agarwal et al., 2022]
+    Let t_0, ..., t_l be the nodes that a row passes from the root of a tree to its leaf. Let N(t)
+    be the weight of the tree's rows in t (for an honest tree, the rows in the leaves), and E(t)
+    their mean of y or their shares of the classes. The shrunk tree predicts [Agarwal et al., 2022]
 
         E(t_0) + sum_k (E(t_k) - E(t_{k-1})) / (1 + lambda / N(t_{k-1})).
 
@@ -123,11 +123,11 @@ def shrink(
 
 @documented(MODELS)
 def compact(model: Model, dtype: type = np.float64) -> Model:
-    """Remove from the trees what predictions do not need, for a small file.
+    """Make a fitted ensemble of trees smaller: remove all that predictions do not need.
 
-    Thresholds are kept in the precision in which trees read X, values in inner nodes, impurities
-    and numbers of rows are removed, and integers take as few bytes as they can. All predictions
-    stay the same to the last bit, with them `apply`, intervals, quantiles, sets, standard errors,
+    Values in inner nodes, impurities and numbers of rows are removed. Thresholds keep the precision
+    in which trees read X, and integers take as few bytes as they can. All predictions stay the same
+    to the last bit, with them `apply`, intervals, quantiles, sets, standard errors,
     `feature_importances_` and importances of out-of-bag rows.
 
     %(of_model)s
@@ -147,9 +147,9 @@ def compact(model: Model, dtype: type = np.float64) -> Model:
 
     Notes
     -----
-    What is gone until the next fit: partial dependence by recursion, drawings of a tree, and
-    impurities and weights in `export.sklearn`, whose predictions are the same; they are NaN there
-    as are its importances. Trees that a warm start adds are as usual until the next call.
+    Until the next fit you lose partial dependence by recursion and drawings of a tree. In
+    `export.sklearn`, impurities, weights and importances are NaN; its predictions are the same.
+    Trees that a warm start adds are as usual until the next call.
 
     The training rows are kept; `forget_training_rows` removes them. The first prediction lays
     out the trees, O(nodes), also for a single row. Sparse X and `apply` need scikit-learn's

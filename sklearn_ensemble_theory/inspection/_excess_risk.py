@@ -141,9 +141,9 @@ def _risks_of_one_draw(
 class ExcessRiskDisplay:
     r"""Approximation, estimation and optimisation error over nested classes, as stacked areas.
 
-    With R the risk, h* the function of least risk, h_H the best of a class, ĥ the minimiser of the
-    empirical risk in the class and h̃ what an algorithm returns, the excess risk of h̃ is the sum of
-    three errors [DS-GA 1003, lecture 8]:
+    Let R be the risk, h* the function of least risk, h_H the best function of a class, ĥ the
+    minimiser of the empirical risk in the class, and h̃ the function that an algorithm returns. The
+    excess risk of h̃ is the sum of three errors [DS-GA 1003, lecture 8]:
 
     .. math:: R(\tilde h) - R(h^*) = \underbrace{R(\tilde h) - R(\hat h)}_{\text{optimisation}}
         + \underbrace{R(\hat h) - R(h_H)}_{\text{estimation}}

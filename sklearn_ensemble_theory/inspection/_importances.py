@@ -60,9 +60,9 @@ class ImportanceDisplay:
     """Importances of features, or of the terms of an additive model, as horizontal bars.
 
     The bars have standard errors if they are known. The importance of a term is the mean of its
-    absolute value over the training rows, in the unit of the prediction, of the log-odds (two
-    classes) or of the scores (several classes). It describes the model; what the target depends on
-    is another question if features are correlated.
+    absolute value over the training rows. Its unit is that of the prediction, the log-odds (two
+    classes) or the scores (several classes). It describes the model; what the target depends on is
+    another question if features are correlated.
 
     %(use_from_estimator)s
 
@@ -254,7 +254,7 @@ def axes_of_bars(display: Any, ax: Any, labels: Sequence[str]) -> Any:
 @documented(TEXTS)
 @dataclass(eq=False, repr=False)
 class LocalExplanationDisplay:
-    """The prediction of an additive model for one row, as the sum that it is.
+    """The prediction of an additive model for one row, as a sum of its terms.
 
     From top to bottom: the intercept, the terms from the largest to the smallest with the values of
     their features, and the prediction. Each bar begins where the one above ends. No approximation

@@ -47,7 +47,7 @@ def table_of(estimator: Fitted) -> tuple[dict[str, np.ndarray], bool]:
 @documented(AXES)
 @dataclass(eq=False, repr=False)
 class LeaderboardDisplay:
-    """The members of a super learner or stack by their loss on rows that they have not seen.
+    """Leaderboard of the members of a super learner or stack, by their held-out loss.
 
     A point for each member, the best at the top, with one standard error on both sides. Beside it
     are the weight in the combination and the seconds of the fit. Members without a weight are grey.

@@ -160,7 +160,7 @@ def _means_of_one_draw(
 @documented(TEXTS)
 @dataclass(eq=False, repr=False)
 class VarianceDecompositionDisplay:
-    r"""Variance of the mean of B members against B, and what it consists of.
+    r"""Variance of the mean of B members against B, split into its two parts.
 
     Over fresh training sets a member has variance sigma², and two members fitted to one training
     set have correlation rho. The mean of B members has variance
@@ -328,8 +328,8 @@ class VarianceDecompositionDisplay:
         Notes
         -----
         The variance between training sets of the mean of the first B members is unbiased for every
-        B. rho and sigma² follow from that of all members and from the variance within training
-        sets; all values are fitted to the same training sets. An estimated rho can be slightly
+        B. This variance for all members, and the variance within training sets, give rho and
+        sigma². All values are fitted to the same training sets. An estimated rho can be slightly
         negative.
         """
         check_arguments(make_data, n_repetitions=(n_repetitions, 3))

@@ -63,12 +63,12 @@ def partial_dependence(
     sample_weight: ArrayLike | None = None,
     **options: Any,
 ) -> Bunch:
-    """Partial dependence on one or two features, as scikit-learn's function, in less time.
+    """Compute partial dependence on one or two features, faster than scikit-learn's function.
 
     The mean prediction over the rows of X where the given features have the values of a grid.
-    Additive models have it in closed form: their terms of these features, plus a constant. Trees
-    have it by a walk through their nodes that follows both branches of the other features, weighted
-    by the training rows in them (Friedman 2001), as scikit-learn does for its own trees only.
+    Additive models have it in closed form: their terms of these features, plus a constant. For
+    trees, a walk through the nodes follows both branches of the other features, weighted by the
+    training rows in them (Friedman 2001). scikit-learn does this for its own trees only.
 
     Parameters
     ----------
@@ -125,9 +125,9 @@ def partial_dependence(
 
     Notes
     -----
-    With G points of the grid, n rows and p features: O(n p + G p) for additive models, O(G) times
-    the number of nodes for trees (with `sample_weight` also a prediction of n rows), and G
-    predictions of n rows by brute force.
+    The cost for G points of the grid, n rows and p features is O(n p + G p) for additive models.
+    For trees it is O(G) times the number of nodes (with `sample_weight` also a prediction of n
+    rows). By brute force it is G predictions of n rows.
 
     References
     ----------

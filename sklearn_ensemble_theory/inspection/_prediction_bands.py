@@ -68,10 +68,10 @@ class PredictionBandDisplay:
     """Predictions along one feature, with prediction intervals and bands of standard errors.
 
     The other features have the values of one reference row: the median of a numeric feature, the
-    most frequent category of another one, or what is given. The outer band is a prediction
-    interval, in which a new target is; the inner one is for the prediction itself, which another
-    training set would have moved: plus and minus standard errors of the normal quantile of the same
-    coverage, or the `confidence_interval` of the estimator. Both are pointwise.
+    most frequent category of another one, or what is given. The outer band is a prediction interval
+    for a new target. The inner band shows how much the prediction itself varies between training
+    sets. It is plus and minus standard errors, times the normal quantile of the same coverage, or
+    the `confidence_interval` of the estimator. Both are pointwise.
 
     %(use_from_estimator)s
 

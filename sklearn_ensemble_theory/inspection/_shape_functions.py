@@ -68,17 +68,17 @@ TEXTS = {
 @documented(TEXTS)
 @dataclass(eq=False, repr=False)
 class ShapeFunctionDisplay:
-    """The shape functions of an additive model, one panel for each term.
+    """Shape functions of an additive model, one panel per term.
 
-    A numeric feature is a step curve, a categorical one a bar for each category in the order of
-    their effects, and a pair of features a map of colours in which 0 is white. A panel shows what
-    the term adds to the prediction (regressors), to the log-odds of the second class (two classes)
-    or to the score of a class (several classes). Bands and error bars are the value plus and minus
-    two standard errors, where the model has them: pointwise, for new training rows, as the line
-    below the panels says. The grey histogram on one side of a panel, on two sides of a map, is the
-    distribution of the training rows, which the model knows; rows that are given are marked below
-    it. Missing values have a place of their own, shaded in grey. Grey cells of a map contain no
-    training rows: the value there is extrapolated.
+    A numeric feature is a step curve. A categorical feature has a bar for each category, in the
+    order of their effects. A pair of features is a map of colours in which 0 is white. A panel
+    shows what the term adds to the prediction (regressors), to the log-odds of the second class
+    (two classes) or to the score of a class (several classes). Bands and error bars are the value
+    plus and minus two standard errors, where the model has them: pointwise, for new training rows,
+    as the line below the panels says. The grey histogram on one side of a panel (two sides of a
+    map) is the distribution of the training rows, which the model keeps. If you give rows, they are
+    marked below it. Missing values have a place of their own, shaded in grey. Grey cells of a map
+    contain no training rows: the value there is extrapolated.
 
     %(use_from_estimator)s
 

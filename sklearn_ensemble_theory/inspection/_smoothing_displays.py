@@ -177,8 +177,9 @@ class SmootherSpectrumDisplay:
     """Eigenvalues, smoothed projection and eigenvectors of a linear learner.
 
     Four panels, as in [Dombry and Esstafa, figures 3 to 6]: the eigenvalues mu on a logarithmic
-    scale; the coefficients of the boosting operator at several times; the first and the last
-    eigenvectors, against the feature if there is only one and against the row otherwise.
+    scale, the coefficients of the boosting operator at several times, and the first and the last
+    eigenvectors. Eigenvectors are drawn against the feature if there is only one, and else against
+    the row.
 
     The coefficients are 1 - exp(-mu t), with a learning rate 1 - (1 - lambda mu)^m, and 1 for the
     constant where boosting starts from the mean [Dombry and Esstafa, eq. (27)]; they sum to the

@@ -57,10 +57,10 @@ def ensemble_std(model: FittedPredictor, X: MatrixLike) -> np.ndarray:
 def variance_decomposition(model: FittedPredictor, X: MatrixLike) -> VarianceDecomposition:
     """Estimate the variance and correlation of members and the variance of their mean.
 
-    Over fresh training sets and fresh draws a member has variance sigma², two members fitted
-    to one training set have correlation rho, and the mean of B of them has variance
-    rho sigma² + (1 - rho) sigma² / B [Shah, §4.5]. The square of `standard_error` estimates
-    rho sigma², the spread of the members estimates (1 - rho) sigma².
+    Over new training sets and new draws, let a member have variance sigma², and two members fitted
+    to one training set correlation rho. The mean of B members then has variance rho sigma² + (1 -
+    rho) sigma² / B [Shah, §4.5]. The square of `standard_error` estimates rho sigma², the spread of
+    the members estimates (1 - rho) sigma².
 
     %(of_model)s
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -99,13 +99,13 @@ def variance_decomposition(model: FittedPredictor, X: MatrixLike) -> VarianceDec
 
 @documented(MODELS)
 def stability(model: FittedPredictor, delta: float = 0.05) -> float | np.ndarray:
-    """How much a prediction may change if a training row is left out, for any base learner.
+    """Bound how much a bagged prediction changes if a training row is left out.
 
     At any point and for any data, the mean of the members changes by at most this number for all
-    but the share `delta` of the rows. Draws of the members are fresh in both fits, of as many rows,
-    and the guarantee is with probability 1 - `delta` over them and a row drawn at random [Soloff,
-    Barber and Willett, 2024]; see :func:`~sklearn_ensemble_theory.bounds.bagging_stability`, which
-    for a single point, or for infinitely many members, has smaller bounds.
+    but the share `delta` of the rows. Both fits draw their members afresh, with as many rows. The
+    guarantee holds with probability 1 - `delta` over these draws and a row drawn at random [Soloff,
+    Barber and Willett, 2024]. For a single point, or for infinitely many members,
+    :func:`~sklearn_ensemble_theory.bounds.bagging_stability` has smaller bounds.
 
     %(of_model)s
     delta : float, default=0.05

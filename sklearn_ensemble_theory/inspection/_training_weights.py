@@ -22,11 +22,11 @@ def _checked(ensemble: Ensemble, X: Any) -> Any:
 
 @documented(MODELS)
 def training_weights(model: FittedPredictor, X: MatrixLike | None = None) -> sp.csr_array:
-    """Compute the weights of the training rows, of which the prediction is the weighted mean.
+    """Compute the weights of the training rows whose weighted mean is the prediction.
 
-    With L_b(x) the leaf of x in tree b of B, and v_bi the weight with which training row i was
-    fitted in it (how often it was drawn, times its sample weight where rows keep theirs), row i
-    has at x the weight
+    Let L_b(x) be the leaf of x in tree b of B, and v_bi the weight of training row i in the fit of
+    tree b: how often it was drawn, times its sample weight if rows keep theirs. The weight of row i
+    at x is
 
         w_i(x) = 1/B sum_b v_bi 1{i in L_b(x)} / sum_{j in L_b(x)} v_bj.
 
@@ -50,7 +50,7 @@ def training_weights(model: FittedPredictor, X: MatrixLike | None = None) -> sp.
     Notes
     -----
     If a leaf predicts the mean of its rows, ``training_weights(model, X) @ y`` is the prediction,
-    for one target or several; so it is of trees by the squared error or the Poisson deviance,
+    for one target or several. This holds for trees by the squared error or the Poisson deviance,
     without `monotonic_cst` and before `shrink`. Of classifiers with `voting="soft"` the product
     with indicators of the classes is `predict_proba`. ``training_weights(model) @ y`` is
     `oob_prediction_`, and the product with indicators `oob_decision_function_`. These are equal up
@@ -60,7 +60,8 @@ def training_weights(model: FittedPredictor, X: MatrixLike | None = None) -> sp.
     conditional mean of g(y), also of columns that were not there when the forest was fitted.
 
     Cost: the first call assigns the training rows to leaves, O(n B depth), and keeps O(n B)
-    numbers; then for a row O(B depth + K log K), with K the number of rows in its leaves.
+    numbers. Each row then takes O(B depth + K log K), with K the number of training rows in its
+    leaves.
 
     References
     ----------
@@ -92,7 +93,7 @@ def proximity(
     Z: MatrixLike | None = None,
     method: Proximity = "leaves",
 ) -> sp.csr_array:
-    """Compute how often the trees have two rows in one leaf.
+    """Compute how often two rows fall into the same leaf of the trees.
 
     Parameters
     ----------
@@ -128,9 +129,9 @@ def proximity(
 
     Notes
     -----
-    The result is sparse: of full trees a row has at most B neighbours, but in trees of few leaves
-    all n rows are neighbours of each other, and n² numbers are returned; `kneighbors` has blocks of
-    them only. For clusters and embeddings, ``1 - proximity`` is a squared distance between vectors
+    The result is sparse. In full trees a row has at most B neighbours, but in trees of few leaves
+    all n rows are neighbours of each other, and n² numbers are returned. `kneighbors` computes them
+    in blocks. For clusters and embeddings, ``1 - proximity`` is a squared distance between vectors
     of leaves where `method="leaves"`.
 
     Cost: a number for each pair of rows in one leaf, in each tree.
@@ -167,7 +168,7 @@ def kneighbors(
     return_distance: bool = True,
     method: Proximity = "leaves",
 ) -> tuple[np.ndarray, np.ndarray] | np.ndarray:
-    """Find the training rows that the trees have closest to each row.
+    """Find the training rows that are closest to each row by the trees.
 
     %(of_model)s
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
@@ -194,8 +195,9 @@ def kneighbors(
 
     Notes
     -----
-    Cost: O(s + n) for a row whose leaves hold s training rows, by a compiled loop; with other
-    methods that of `proximity`, in blocks of rows, and O(K log K) for the K neighbours of a row.
+    Cost: O(s + n) for a row whose leaves hold s training rows, by a compiled loop. With other
+    methods the cost is as for `proximity`, in blocks of rows, and O(K log K) for the K neighbours
+    of a row.
 
     Examples
     --------
@@ -218,10 +220,10 @@ def outlier_scores(
 ) -> np.ndarray:
     """Score how far each training row is from the others of its class.
 
-    With p_ij the proximity of rows i and j, and n the number of rows, the raw score of row i is
-    n / sum_j p_ij², over the rows j of its class, itself included. From it the median of the class
-    is subtracted, and the difference is divided by the median absolute deviation
-    [Breiman and Cutler, 2004].
+    Let p_ij be the proximity of rows i and j, and n the number of rows. The raw score of row i is n
+    / sum_j p_ij², over the rows j of its class, itself included. From it the median of the class is
+    subtracted, and the difference is divided by the median absolute deviation [Breiman and Cutler,
+    2004].
 
     %(of_model)s
     method : {"leaves", "out_of_bag"}, default="leaves"
@@ -267,8 +269,8 @@ def outlier_scores(
 def impute(model: FittedPredictor, X: MatrixLike | None = None) -> np.ndarray:
     """Fill in missing values by the weighted means of the training rows that have them.
 
-    A missing value of feature j in a row x becomes sum_i w_i(x) x_ij / sum_i w_i(x), over the
-    training rows i whose feature j is known, with the weights of `training_weights`.
+    A missing value of feature j in a row x becomes sum_i w_i(x) x_ij / sum_i w_i(x), with the
+    weights of `training_weights`. The sums are over the training rows i whose feature j is known.
 
     %(of_model)s
     X : array-like of shape (n_samples, n_features), default=None

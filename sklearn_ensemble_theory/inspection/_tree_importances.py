@@ -14,12 +14,12 @@ from ._ensembles import MODELS, ensemble_of
 
 @documented(MODELS)
 def unbiased_feature_importances(model: FittedPredictor) -> np.ndarray:
-    """Compute importances of the features by out-of-bag rows, of mean 0 for an irrelevant feature.
+    """Compute unbiased importances from out-of-bag rows: 0 on average for an irrelevant feature.
 
-    Of an ensemble of trees, where `feature_importances_` are the mean decreases of the squared
-    error or the Gini index at the splits, computed from the rows that the tree was fitted to:
-    positive for any feature, and larger for one with many values. Here one of the two means in each
-    product is that of the out-of-bag rows [Zhou and Hooker, 2021].
+    For an ensemble of trees, `feature_importances_` are the mean decreases of the squared error or
+    the Gini index at the splits, computed from the rows that the tree was fitted to. They are
+    positive for any feature, and larger for a feature with many values. Here one of the two means
+    in each product is that of the out-of-bag rows [Zhou and Hooker, 2021].
 
     %(of_model)s
 
@@ -60,13 +60,12 @@ def unbiased_feature_importances(model: FittedPredictor) -> np.ndarray:
 def oob_permutation_importances(
     model: FittedPredictor, n_repeats: int = 1, random_state: RandomStateLike = None
 ) -> Bunch:
-    """Compute how much the error of the trees increases if a feature is permuted.
+    """Compute permutation importances from the out-of-bag rows of each tree.
 
-    For each tree and feature the values of the feature are permuted among the rows that the
-    tree is not fitted to, and the increase of its loss at these rows is computed: of the
-    squared error, or of the share of wrong classes [Breiman, 2001]. The importance of the
-    feature is the mean over the rows of the mean increase over the trees that are not fitted
-    to the row.
+    For each tree and feature, the values of the feature are permuted among the rows that the tree
+    is not fitted to. The importance is the increase of the tree's loss at these rows: the squared
+    error, or the share of wrong classes [Breiman, 2001]. The importance of the feature is the mean
+    over the rows of the mean increase over the trees that are not fitted to the row.
 
     %(of_model)s
     n_repeats : int, default=1
@@ -115,14 +114,14 @@ def oob_permutation_importances(
 def mdi_plus_importances(
     model: FittedPredictor, reg_params: ArrayLike = POSITIVE_REG_PARAMS
 ) -> Bunch:
-    """Compute what each feature explains of y in a regression on the splits: MDI+.
+    """Compute MDI+ importances: how much of y each feature explains in a regression on the splits.
 
-    A tree is least squares on a feature for each of its splits, and the mean decrease of
-    impurity of a column is the R² of those of its splits, at the rows of the fit. MDI+ [Agarwal
-    et al., 2023] fits ridge regression to the splits and the columns themselves, in units of
-    their standard deviation. Its importance of a column is by how much the splits on it and the
-    column decrease the squared error alone, at rows that are left out of the regression, as a
-    share of the error of the mean: of mean about 0 for an irrelevant column.
+    A tree is least squares on a feature for each of its splits. The mean decrease of impurity of a
+    column is the R² of the features of its splits, at the rows of the fit. MDI+ [Agarwal et al.,
+    2023] fits ridge regression to the splits and the columns themselves, in units of their standard
+    deviation. Its importance of a column is how much the column and the splits on it alone decrease
+    the squared error, as a share of the error of the mean. The error is taken at rows that are left
+    out of the regression, so the importance of an irrelevant column has a mean of about 0.
 
     %(of_model)s
     reg_params : array-like of float, default=(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)

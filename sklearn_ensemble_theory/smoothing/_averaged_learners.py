@@ -266,7 +266,7 @@ def bagged_smoother(
     random_state: RandomStateLike = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Matrix of the average of a linear smoother over subsets of the rows.
+    """Compute the matrix of a bagged linear smoother, averaged over subsets of the rows.
 
     Bagging a learner that is linear in y, without replacement, gives another linear smoother: its
     predictions are G y with a matrix G that does not depend on y [Bach, §10.1.2]. If there are at

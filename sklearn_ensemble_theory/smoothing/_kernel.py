@@ -228,10 +228,10 @@ class NadarayaWatsonRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
     Notes
     -----
     With the Gaussian kernel, a prediction costs O(n p). With the other kernels it is a query of a
-    tree and a sum over the neighbours found, for as many points at a time as scikit-learn's
-    `working_memory` has room for.
+    tree and a sum over the neighbours found. scikit-learn's `working_memory` limits how many points
+    are predicted at a time.
 
-    For one feature, a prediction with these kernels costs O(log n), however large the bandwidth: it
+    For one feature, a prediction with these kernels costs O(log n), however large the bandwidth. It
     uses moments of the sorted rows, with rounding errors of about 1e-14 of the sums. From 3,000
     rows, the Gaussian kernel uses them too. See :ref:`costs-of-smoothers` in the user guide.
 

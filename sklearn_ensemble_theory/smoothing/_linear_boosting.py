@@ -960,10 +960,10 @@ class LinearL2BoostingRegressor(
     ) -> Bunch:
         """Return expected errors for y = f(x) + noise of standard deviation sigma, at each time.
 
-        On the training rows by [Dombry and Esstafa, propositions 2.12 and 2.13, remark 2.14]
-        (corrected: the noise of the test observation is added once more, and the variance from a
-        zero start is that of the fitted values); at new points by [Dombry and Esstafa, proposition
-        2.15], averaged over `X_new`.
+        On the training rows the formulas are [Dombry and Esstafa, propositions 2.12 and 2.13,
+        remark 2.14], corrected: the noise of the test observation is added once more, and the
+        variance from a zero start is the variance of the fitted values. At new points the formula
+        is [Dombry and Esstafa, proposition 2.15], averaged over `X_new`.
 
         Parameters
         ----------

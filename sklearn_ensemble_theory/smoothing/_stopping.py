@@ -58,7 +58,7 @@ class TimeCriterion(BaseEstimator):
         self.times = times
 
     def checked(self) -> Self:
-        """The object itself, whose options are of the right types."""
+        """Return the object itself, after checking the types of its options."""
         self._validate_params()
         return self
 
@@ -94,7 +94,7 @@ class Discrepancy(BaseEstimator):
         self.times = times
 
     def checked(self) -> Self:
-        """The object itself, whose options are of the right types."""
+        """Return the object itself, after checking the types of its options."""
         self._validate_params()
         return self
 

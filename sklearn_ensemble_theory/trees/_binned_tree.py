@@ -480,7 +480,7 @@ class BaseBinnedTree(ReadsOnce, BinnedTree):
 
 @documented(TEXTS)
 class BinnedTreeRegressor(BaseBinnedTree, RegressorMixin, DecisionTreeRegressor):
-    """Regression tree whose columns are cut into bins before it is grown.
+    """Histogram-based regression tree: columns are binned before the tree is grown.
 
     %(binned_tree)s
 
@@ -531,10 +531,10 @@ class BinnedTreeRegressor(BaseBinnedTree, RegressorMixin, DecisionTreeRegressor)
     trees that draw features (`max_features`), for which forests use more bins. Every threshold is
     halfway between two neighbouring values of the training data.
 
-    The losses of medians and quantiles are those of the best constant on both sides of every cut,
-    exact up to targets rounded to 2⁻⁵² of the sum of their distances from the middle one. They too
-    take O(n p) for each level: while rows move from one side to the other, a quantile moves a few
-    rows in the order of the targets.
+    For medians and quantiles, the loss of a cut is exactly that of the best constant on both sides.
+    The only rounding is of the targets, to 2⁻⁵² of the sum of their distances from the middle one.
+    They too take O(n p) for each level: while rows move from one side to the other, a quantile
+    moves a few rows in the order of the targets.
 
     %(integer_weights)s
 
@@ -672,7 +672,7 @@ class BinnedTreeRegressor(BaseBinnedTree, RegressorMixin, DecisionTreeRegressor)
 
 @documented(TEXTS)
 class BinnedTreeClassifier(BaseBinnedTree, WeighsClasses, ClassifierMixin, DecisionTreeClassifier):
-    """Classification tree whose columns are cut into bins before it is grown.
+    """Histogram-based classification tree: columns are binned before the tree is grown.
 
     %(binned_tree)s
 

@@ -211,8 +211,8 @@ def shrink(
 ) -> Any:
     """Shrink the values of all nodes towards those of their ancestors.
 
-    With t_0, ..., t_l the nodes that a row passes from the root to its leaf, N(t) the weight of the
-    training rows in t and E(t) their mean of y, the shrunk tree predicts [Agarwal et al., 2022]
+    Let t_0, ..., t_l be the nodes that a row passes from the root to its leaf, N(t) the weight of
+    the training rows in t and E(t) their mean of y. The shrunk tree predicts [Agarwal et al., 2022]
 
         E(t_0) + sum_k (E(t_k) - E(t_{k-1})) / (1 + lambda / N(t_{k-1})).
 
@@ -252,10 +252,10 @@ def shrink(
 
     Notes
     -----
-    The shrunk tree is ridge regression on the tree's splits: on a feature for each inner node t,
-    N(t_r) in its left child, -N(t_l) in its right one and 0 elsewhere, divided by
-    (N(t_l) N(t_r))^(1/2) [Agarwal et al., 2022, theorem 1]. Weights are those of the fit: integer
-    weights are equivalent to repeated rows. A tree with `monotonic_cst` stays monotonic.
+    The shrunk tree is ridge regression on the tree's splits [Agarwal et al., 2022, theorem 1]. Each
+    inner node t is a feature: N(t_r) in its left child, -N(t_l) in its right child and 0 elsewhere,
+    divided by (N(t_l) N(t_r))^(1/2). Weights are those of the fit: integer weights are equivalent
+    to repeated rows. A tree with `monotonic_cst` stays monotonic.
 
     Cost: O(nodes); of "cv" a fit for each fold, and no more for many `reg_params`.
 

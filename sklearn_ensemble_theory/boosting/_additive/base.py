@@ -895,7 +895,7 @@ class BaseAdditive(FitsBatches, ReadsOnce, BaseEstimator):
     # --- edits of the fitted model ----------------------------------------------------------------
 
     def set_term(self, name: str | int | tuple, values: ArrayLike) -> Self:
-        """Return a model whose term has other values.
+        """Return a model in which one term has given values.
 
         Parameters
         ----------
@@ -945,7 +945,7 @@ class BaseAdditive(FitsBatches, ReadsOnce, BaseEstimator):
         return edited(self, set_term, name, values)
 
     def monotonize(self, name: str | int | tuple, increasing: bool = True) -> Self:
-        """Return a model in which the function of a feature is monotonic.
+        """Return a model in which the curve of a feature is monotonic.
 
         Its values become the monotonic ones next to them by least squares with the weights of the
         bins (isotonic regression). The value of missing ones stays as it is. A fit with
@@ -987,7 +987,7 @@ class BaseAdditive(FitsBatches, ReadsOnce, BaseEstimator):
         return edited(self, monotonize, name, increasing)
 
     def remove_terms(self, terms: Sequence) -> Self:
-        """Return a model without some terms.
+        """Return a model without the given terms.
 
         The other terms stay as they are: they do not take over what these terms have explained, as
         they would in a fit with `exclude`. The function of a feature becomes 0; a pair is removed
@@ -1025,7 +1025,7 @@ class BaseAdditive(FitsBatches, ReadsOnce, BaseEstimator):
         groups: ArrayLike | None = None,
         offset: ArrayLike | None = None,
     ) -> Self:
-        """Return a model in which some terms are fitted again, to these rows.
+        """Return a model in which the given terms are fitted again, to these rows.
 
         All other terms stay as they are: they are the offset of the fit. It has the parameters and
         the bins of this model. The intercept is fitted again too.
@@ -1135,11 +1135,11 @@ def copy_with(model: ModelT, record: AdditiveModel) -> ModelT:
 
 @documented(TEXTS)
 def smooth_term(model: ModelT, name: str | int | tuple, df: float = 10.0) -> ModelT:
-    """Smooth the function of a feature of a fitted additive model.
+    """Smooth the curve of one feature in a fitted additive model.
 
-    The values of the bins are smoothed by a cubic spline (`SmoothingSplineRegressor`) with the
-    weights of the bins, over the ranks of the feature: the place of a bin is the share of the
-    training rows below its middle. The value of missing ones stays as it is.
+    A cubic spline (`SmoothingSplineRegressor`) smooths the values of the bins, with the weights of
+    the bins, over the ranks of the feature. The rank of a bin is the share of the training rows
+    below its middle. The value of missing ones stays as it is.
 
     Parameters
     ----------

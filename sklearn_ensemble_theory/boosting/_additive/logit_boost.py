@@ -229,7 +229,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         sample_weight: ArrayLike | None = None,
         refit: bool = True,
     ) -> Self:
-        """Add a chunk of rows to those of the earlier calls and fit the model to all of them.
+        """Add a chunk of rows to the earlier chunks and fit the model to all of them.
 
         The bins of all rows are kept, one byte a value (two for more than 255 bins). They are
         given by `max_bins`, or quantiles of the first chunk. Categories are those of the first
@@ -452,9 +452,10 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         """Predict sets of classes that contain the class of a new row with a given probability.
 
         By the models of the folds of `held_out`.
-        With s_k(i) the score of a class by the model that the fold of row i is left out of, a class
-        c is in the set of x if fewer than `coverage` (n + 1) of the n training rows have
-        s_k(i)(y_i | x_i) below s_k(i)(c | x): the CV+ of classes [Romano, Sesia and Candès, 2020].
+        The sets are by the CV+ of classes [Romano, Sesia and Candès, 2020]. Let s_k(i) be the score
+        of a class by the model that was not fitted to the fold of row i. A class c is in the set of
+        x if fewer than `coverage` (n + 1) of the n training rows have s_k(i)(y_i | x_i) below
+        s_k(i)(c | x).
 
         Parameters
         ----------
@@ -471,10 +472,10 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         Notes
         -----
         For exchangeable rows a set contains the class with a probability of at least 1 - 2 alpha -
-        sqrt(2/n), usually about 1 - alpha, if nothing was chosen on the rows that a fold leaves
-        out. What all rows choose is not covered by this theorem; simulations show no difference,
-        see :ref:`intervals-of-additive-models` in the user guide. With groups the sets are for a
-        row of a new group. Rows that no split of `cv` tests on do not count in n.
+        sqrt(2/n), and usually about 1 - alpha. This holds if nothing was chosen on the rows that a
+        fold leaves out. What all rows choose is not covered by this theorem; simulations show no
+        difference, see :ref:`intervals-of-additive-models` in the user guide. With groups the sets
+        are for a row of a new group. Rows that no split of `cv` tests on do not count in n.
 
         Cost: O(p K) for each row and class with K folds, and O(K log n). A fit with
         ``n_estimators="cv"`` keeps the tables of the K models, and some 34 bytes for each row.

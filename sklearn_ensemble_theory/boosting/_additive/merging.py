@@ -45,7 +45,7 @@ def merge_additive_models(
     *,
     method: Literal["average", "sums"] = "average",
 ) -> Any:
-    """Merge additive models that were fitted to different rows, as of several hospitals.
+    """Merge additive models fitted to different rows, such as those of several hospitals.
 
     Parameters
     ----------

@@ -76,12 +76,12 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
 
     Each round fits a stump, ``a`` where ``x_j <= c`` and ``b`` elsewhere, to the residuals by least
     squares, over all features j and the edges c of their bins. It then adds `learning_rate` times
-    the stump. The cost of a round does not depend on the number of rows: the sums over rows are
-    counted once for each pair of features, and a round then works on vectors with one element for
-    each cut. Losses other than the squared error use the weighted working residuals of a Newton
-    step. Their gradients and weights are computed again when a function has moved by 0.2. The unit
-    of this 0.2 is the logarithm or the log-odds; for losses of the residual it is the mean absolute
-    deviation of y.
+    the stump. The sums over rows are counted once for each pair of features. A round then works on
+    vectors with one element for each cut, so its cost does not depend on the number of rows. Losses
+    other than the squared error use the weighted working residuals of a Newton step. Their
+    gradients and weights are computed again when a function has moved by 0.2. The unit of this 0.2
+    is the logarithm or the log-odds; for losses of the residual it is the mean absolute deviation
+    of y.
 
     %(n_estimators)s
     loss : str or object, default="squared_error"
@@ -276,7 +276,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         sample_weight: ArrayLike | None = None,
         refit: bool = True,
     ) -> Self:
-        """Add a chunk of rows to those of the earlier calls and fit the model to all of them.
+        """Add a chunk of rows to the earlier chunks and fit the model to all of them.
 
         For the squared error. Only sums are kept, never rows. The bins are given by `max_bins`, or
         quantiles of the first chunk. Categories are those of the first chunk; others are treated as
@@ -433,11 +433,11 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         """Predict intervals that contain the target of a new row with a given probability.
 
         By the models of the folds of `held_out`. Row i is predicted by the model f_k(i) that its
-        fold is left out of. With alpha = 1 - `coverage`, n rows, the standard deviation d(f) of the
-        loss at the prediction f, and the residuals R_i = abs(y_i - f_k(i)(x_i)) / d(f_k(i)(x_i)),
-        the interval is from the floor(alpha (n + 1))-th smallest f_k(i)(x) - d(f_k(i)(x)) R_i to
-        the ceil((1 - alpha) (n + 1))-th smallest f_k(i)(x) + d(f_k(i)(x)) R_i: the CV+ [Barber,
-        Candès, Ramdas and Tibshirani, 2021].
+        fold is left out of. The intervals are by the CV+ [Barber, Candès, Ramdas and Tibshirani,
+        2021]. Let alpha = 1 - `coverage`, n the number of rows, d(f) the standard deviation of the
+        loss at the prediction f, and R_i = abs(y_i - f_k(i)(x_i)) / d(f_k(i)(x_i)) the residuals.
+        The lower end is the floor(alpha (n + 1))-th smallest f_k(i)(x) - d(f_k(i)(x)) R_i. The
+        upper end is the ceil((1 - alpha) (n + 1))-th smallest f_k(i)(x) + d(f_k(i)(x)) R_i.
 
         d is 1 for most losses, and for counts and amounts a power of f that the residuals choose:
         see :ref:`intervals-of-additive-models` in the user guide. Ends are values that a target can
@@ -462,10 +462,11 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
 
         Notes
         -----
-        For exchangeable rows the CV+ covers with a probability of at least 1 - 2 alpha - sqrt(2/n),
-        whatever the distribution, usually about 1 - alpha, if nothing was chosen on the rows that a
-        fold leaves out. The number of rounds, the bins, the pairs of features and the power of d
-        are chosen by all rows; simulations (see the user guide) show no difference.
+        For exchangeable rows, whatever their distribution, the CV+ covers with a probability of at
+        least 1 - 2 alpha - sqrt(2/n), and usually about 1 - alpha. This holds if nothing was chosen
+        on the rows that a fold leaves out. The number of rounds, the bins, the pairs of features
+        and the power of d are chosen by all rows; simulations (see the user guide) show no
+        difference.
 
         Coverage is an average over rows; with groups it is for a row of a new group. Rows that no
         split of `cv` tests on have no residual, and do not count in n; with a single split this is

@@ -122,7 +122,7 @@ class FittedBoosting(PickledInBlocks, ReadsOnce, BaseEstimator, metaclass=ABCMet
 
     @property
     def init_(self) -> Any:
-        """The fitted estimator that predicts what the scores start from, or "zero"."""
+        """The fitted estimator that predicts the initial scores, or "zero"."""
         check_is_fitted(self)
         start = self._start
         if hasattr(start, "predict") or isinstance(start, str):

@@ -218,10 +218,10 @@ def predict_interval(
       quantiles that are fitted to the other folds [Romano, Patterson and Candès, 2019].
 
     d is 1 for most losses: intervals of "cv+" have about the same width everywhere. For counts and
-    amounts it is a power of f: for "poisson" at least the square root, for "tweedie" at least f to
-    the power p/2, and for "gamma" at least f. The power is the one with the largest likelihood of
-    the residuals, since counts often vary more than the Poisson distribution says. Ends are values
-    that a target can have: no count is below 0.
+    amounts it is a power of f: at least the square root for "poisson", f to the power p/2 for
+    "tweedie", and f for "gamma". The power is the one with the largest likelihood of the residuals,
+    since counts often vary more than the Poisson distribution says. Ends are values that a target
+    can have: no count is below 0.
 
     %(of_X)s
     %(coverage)s
@@ -245,13 +245,13 @@ def predict_interval(
     Notes
     -----
     For exchangeable rows "cv+" and "cqr" cover with a probability of at least 1 - 2 alpha -
-    sqrt(2/n), and usually about 1 - alpha; "normalized" has no such theorem, nor have folds that
-    have chosen the number of rounds or the power of d. Coverage is an average over rows: that of
-    "cv+" is smaller where the noise is large. With groups the intervals are for a row of a new
+    sqrt(2/n), and usually about 1 - alpha. There is no such theorem for "normalized", or if the
+    folds have chosen the number of rounds or the power of d. Coverage is an average over rows: that
+    of "cv+" is smaller where the noise is large. With groups the intervals are for a row of a new
     group. The user guide, "How sure is the model?", compares the methods.
 
-    Cost: the first call fits one model a fold (none with ``held_out="cv"``), about as many again
-    for "normalized", and twice as many for "cqr" at each coverage; each call takes the predictions
+    Cost: the first call fits one model per fold (none with ``held_out="cv"``). "normalized" fits
+    about as many again, and "cqr" twice as many at each coverage. Each call takes the predictions
     of all models and O(K log n) for each row.
 
     References
@@ -276,9 +276,9 @@ def predict_distribution(
 ) -> Any:
     """Predict the distribution of the targets.
 
-    By the models of the folds of `held_out`: their mean is the location, and models of the absolute
-    residuals out of fold, in units of the loss's standard deviation as in `predict_interval`, give
-    the scale. The family is that of the residuals in units of the scale:
+    The distribution comes from the models of the folds of `held_out`. Their mean is the location.
+    Models of the absolute residuals out of fold give the scale, in units of the loss's standard
+    deviation as in `predict_interval`. The family is that of the residuals in units of the scale:
 
     - ``"empirical"``: their own distribution, smoothed;
     - ``"normal"``, ``"student-t"``, ``"laplace"``: by the largest likelihood;
@@ -377,9 +377,9 @@ def predict_set(
 ) -> np.ndarray:
     """Predict sets of classes that contain the class of a new row with a given probability.
 
-    With s_k(i) the score of a class by the model that the fold of row i is left out of, a class c
-    is in the set of x if fewer than `coverage` (n + 1) training rows have s_k(i)(y_i | x_i) below
-    s_k(i)(c | x): the CV+ of classes [Romano, Sesia and Candès, 2020].
+    The sets are by the CV+ of classes [Romano, Sesia and Candès, 2020]. Let s_k(i) be the score of
+    a class by the model that was not fitted to the fold of row i. A class c is in the set of x if
+    fewer than `coverage` (n + 1) training rows have s_k(i)(y_i | x_i) below s_k(i)(c | x).
 
     %(of_X)s
     %(coverage)s

@@ -77,7 +77,7 @@ def _members_vote(model: "AdaBoostClassifier") -> bool:
 
 @documented(TEXTS)
 class AdaBoostClassifier(FitsBatches, WeightedVotes):
-    """AdaBoost with decision stumps or any classifier: discrete, real, gentle and AdaBoost.MH.
+    """AdaBoost of decision stumps or any other classifier: discrete, real, gentle and AdaBoost.MH.
 
     Each round fits a weak learner to the training rows, with weights proportional to exp(-margin),
     and adds it with the coefficient that minimises the exponential risk. This is a drop-in
@@ -555,7 +555,7 @@ class AdaBoostClassifier(FitsBatches, WeightedVotes):
 
         For two classes it is y f(x), divided by the sum of the coefficients (for confidences, times
         the largest outputs of the learners). For more classes it is the score of y minus the
-        largest score of another class, divided by the largest possible difference; with
+        largest score of another class, divided by the largest possible difference. With
         ``"discrete"`` this is the share of votes for y minus the largest share of another class.
 
         Parameters

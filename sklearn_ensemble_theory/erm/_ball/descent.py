@@ -150,10 +150,10 @@ def projected_gradient_descent(
 
     Notes
     -----
-    If no point of the set is longer than R and no subgradient longer than L, or in the mean square
-    over the samples, eta = 2R / (L sqrt(k)) for all steps gives an excess of at most
-    2 L R / sqrt(k) [Shah, theorems 26 and 27]. `bound` is from the same proof, for any
-    step sizes and the gradients that occurred: with D the diameter of the set, 2R for balls, it is
+    Suppose that no point of the set is longer than R and no subgradient longer than L (or in the
+    mean square over the samples). Then eta = 2R / (L sqrt(k)) for all steps gives an excess of at
+    most 2 L R / sqrt(k) [Shah, theorems 26 and 27]. `bound` is from the same proof, for any step
+    sizes and the gradients that occurred: with D the diameter of the set, 2R for balls, it is
 
         (D²/2 (1/eta_1 + sum_{s > 1} (1/eta_s - 1/eta_{s-1})+) + sum_s eta_s |g_s|²/2) / k.
 

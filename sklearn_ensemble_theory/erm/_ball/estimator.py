@@ -646,7 +646,7 @@ class BallConstrainedClassifier(ClassifierMixin, FitsBatches, ReadsOnce, BaseEst
         feature_bound: float | None = None,
         intercept_bound: float | None = None,
     ) -> float:
-        """Bound on the excess of the expected loss on new rows over the best of the ball.
+        """Bound the expected loss on new rows, in excess of the best function of the ball.
 
         With probability at least 1 - delta over independent training rows the expected loss of the
         fitted coefficients is at most this above the smallest one over the ball
