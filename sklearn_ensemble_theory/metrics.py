@@ -75,9 +75,9 @@ def crps(
     y : array-like of shape (n_samples,)
         Observed values.
     distribution : frozen distribution
-        Distributions of scipy.stats with parameters of shape (n_samples,) or for all rows the same:
-        `norm`, `t`, `laplace`, `lognorm`, `gamma`, `poisson` or `nbinom`; or what the
-        `predict_distribution` of an estimator of the package returns.
+        Distributions of scipy.stats with parameters of shape (n_samples,), or the same for all
+        rows: `norm`, `t`, `laplace`, `lognorm`, `gamma`, `poisson` or `nbinom`. Or the result of
+        `predict_distribution` of an estimator of the package.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows in the mean; equal weights by default.
     per_row : bool, default=False

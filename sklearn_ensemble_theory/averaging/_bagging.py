@@ -237,18 +237,18 @@ class BaseBagging(
             Targets, or a Dask collection. Several columns, real or classes, if the base learner
             takes them, as trees, forests and nearest neighbours do.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows before any draw. The probability of a row is
-            proportional to its weight (`bootstrap=True` or `False`), or its rate is
-            ("poisson"), or its concentration ("bayesian"); with "bernoulli" the weight is
-            that of the row if it is drawn. With `bootstrap=True` and an int as `max_samples`,
-            integer weights are equivalent in distribution to repeating rows. Rows that are drawn
-            as groups or blocks keep their weights. May be a Dask collection.
+            Non-negative weights of the rows before any draw. A row's probability (`bootstrap=True`
+            or `False`), rate ("poisson") or concentration ("bayesian") is proportional to its
+            weight. With "bernoulli", a row has its weight if it is drawn. With `bootstrap=True` and
+            an int as `max_samples`, integer weights are equivalent in distribution to repeating
+            rows. Rows that are drawn as groups or blocks keep their weights. May be a Dask
+            collection.
         groups : array-like of shape (n_samples,), default=None
             Labels of the rows that belong together, for example those of one patient. Groups are
             drawn in place of rows, with equal probabilities, and `max_samples` is a number of
             groups or a fraction of it. All rows of a group that is drawn enter, as often as it was
-            drawn. A row is out of bag only if no row of its group was drawn, standard errors are
-            over data sets of fresh groups, and intervals are for rows of a new group.
+            drawn. A row is out of bag only if no row of its group was drawn. Standard errors are
+            over data sets with new groups, and intervals are for rows of a new group.
         **fit_params : dict
             Routed to the members' `fit` if metadata routing is enabled.
 
@@ -559,13 +559,13 @@ class BaseBagging(
             Points at which to compute the standard error.
         method : {"auto", "infinitesimal", "jackknife", "u-statistic"}, default="auto"
             "infinitesimal" measures how the mean would change with a small increase of the weight
-            of each training row [Wager, Hastie and Efron, 2014]; "jackknife", the jackknife after
-            bootstrap, how it changes without the row, and needs draws that leave rows out;
-            "u-statistic" compares members with disjoint rows, and needs `bootstrap="disjoint"` [Xu,
-            Zhu and Shao, 2022]. "auto" is the last for these draws, the infinitesimal jackknife if
-            a row is drawn once at most (`bootstrap=False` with `max_samples`, or "bernoulli") and
-            for blocks and "bayesian", and otherwise the square root of the mean of both squared
-            errors.
+            of each training row [Wager, Hastie and Efron, 2014]. "jackknife", the jackknife after
+            bootstrap, measures how the mean changes without the row, and needs draws that leave
+            rows out. "u-statistic" compares members with disjoint rows, and needs
+            `bootstrap="disjoint"` [Xu, Zhu and Shao, 2022]. "auto" is "u-statistic" for disjoint
+            draws. It is the infinitesimal jackknife if a row is drawn at most once
+            (`bootstrap=False` with `max_samples`, or "bernoulli") and for blocks and "bayesian".
+            For all other draws it is the square root of the mean of both squared errors.
 
         Returns
         -------
@@ -578,10 +578,10 @@ class BaseBagging(
         Raises
         ------
         ValueError
-            If there are fewer than 2 members, or than two groups of disjoint ones for
-            "u-statistic"; if all members were fitted to all rows with the same weights (or to all
-            rows, for "jackknife"); for the infinitesimal jackknife if rows of different
-            weights were drawn without replacement; or if the rows were drawn for another method.
+            If there are fewer than 2 members, or fewer than two groups of disjoint members for
+            "u-statistic". If all members were fitted to all rows with the same weights (for
+            "jackknife", to all rows). For the infinitesimal jackknife if rows of different weights
+            were drawn without replacement. If the rows were drawn for another method.
 
         Warns
         -----
@@ -814,12 +814,12 @@ class BaggedRegressor(AveragedRegressor):
             Which ends there are; the other one is infinite. A single end is computed from residuals
             with their sign, or from the alpha or 1 - alpha quantile.
         by : int, str, callable or tuple of two arrays, default=None
-            Strata of which each is to be covered with this probability (Mondrian conformal
-            prediction): an interval is computed from the residuals of the training rows with the
-            value of its own row. A feature, by its number or name; or a function of an array of
-            rows, which returns their values; or the values of all training rows and those of the
-            rows of X. A function gets the rows as the trees do: numbers in single precision, those
-            of categories in the order of `categories_`.
+            Groups of rows, each of which is to be covered with this probability (Mondrian conformal
+            prediction). An interval is computed from the residuals of the training rows in the same
+            group. Give a feature, by its number or name; a function that returns the values of an
+            array of rows; or the values of all training rows and of the rows of X. A function gets
+            the rows as the trees do: numbers in single precision, those of categories in the order
+            of `categories_`.
 
         Returns
         -------
@@ -831,10 +831,10 @@ class BaggedRegressor(AveragedRegressor):
         Raises
         ------
         ValueError
-            If there are no out-of-bag rows, if y has several columns, if the members are not trees
-            and were fitted without `oob_score=True`, if "normalized", "quantile" or a feature or
-            function as `by` is asked for and they are not trees, for "normalized" if X is sparse,
-            or if a parameter is outside its range.
+            If there are no out-of-bag rows, y has several columns, or a parameter is outside its
+            range. If the members are not trees and were fitted without `oob_score=True`. If the
+            members are not trees and you ask for "normalized", "quantile" or a feature or function
+            as `by`. For "normalized", if X is sparse.
 
         Notes
         -----

@@ -90,7 +90,7 @@ BAGGING = AVERAGES | {
           `groups`.
 
         A learner whose `fit` accepts `sample_weight`, such as a tree, is fitted to each distinct
-        row once, with the weight drawn; for other learners a row is repeated as often as it was
+        row once, with the weight drawn. For other learners a row is repeated as often as it was
         drawn. Rows of weight 0 are left out.
         """,
     "oob_score": """
@@ -144,14 +144,14 @@ BAGGING = AVERAGES | {
     "any_learner": """
         Any learner with scikit-learn's interface can be used, including a pipeline. A learner other
         than a tree gets data frames as they are, with the names of the columns that were drawn for
-        it (but arrays with `bootstrap_features=True`, which may draw a column twice).
+        it. With `bootstrap_features=True`, which may draw a column twice, it gets arrays.
         """,
     "bagging_bins": """
         max_bins : int, "auto" or None, default="auto"
-            If the base learner is a decision tree of scikit-learn's: the number of bins, 2 to
-            65,535, into which the columns of X are cut, once for all members, which are then trees
-            in bins. `None` is exact trees. "auto" is exact trees up to 10,000 rows (for the
-            absolute error up to 1,000), and 2047 bins above if X is dense and a tree in bins has
+            Only if the base learner is a scikit-learn decision tree. The number of bins, 2 to
+            65,535, into which the columns of X are cut, once for all members: the members are then
+            binned trees. `None` is exact trees. "auto" is exact trees up to 10,000 rows (for the
+            absolute error up to 1,000). Above, it is 2047 bins if X is dense and binned trees have
             the parameters of the base learner.
         """,
     "max_depth": """
@@ -203,11 +203,11 @@ BAGGING = AVERAGES | {
         """,
     "forest_columns": """
         max_bins : int, "auto" or None, default="auto"
-            Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees,
-            which are then trees in bins; the cuts of extremely randomised trees are uniform over
-            the bins of a node. `None` is scikit-learn's exact trees. "auto" is exact trees up to
-            10,000 rows (for the absolute error up to 1,000), and 2047 bins above if X is dense and
-            y has one output. A value of X takes four bytes as bins.
+            Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees:
+            these are then binned trees. The thresholds of extremely randomised trees are uniform
+            over the bins of a node. `None` is scikit-learn's exact trees. "auto" is exact trees up
+            to 10,000 rows (for the absolute error up to 1,000), and 2047 bins above if X is dense
+            and y has one output. A value of X takes four bytes as bins.
         categorical_features : array-like, "from_dtype", Categories or None, default="from_dtype"
             Which features are categorical: a mask, their indices, or their names. "from_dtype"
             takes the columns of a data frame with the dtype category (pandas) or Categorical or
@@ -218,20 +218,20 @@ BAGGING = AVERAGES | {
             :class:`~sklearn_ensemble_theory.trees.BinnedTreeRegressor`; for its parameter
             `cat_smooth`, use it as the `estimator` of bagging.
         interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
-            Which features may interact: all features that are cut on a path of a tree are from one
-            of these groups of indices or names; those in no group form one together. The features
-            of `max_features` are drawn from those that may be cut. Trees are then in bins, for any
+            Groups of features (indices or names) that may interact: all features on a path of a
+            tree are from one group. Features in no group together form one group. The features of
+            `max_features` are drawn from those that may be cut. Trees are then in bins, for any
             number of rows.
         """,
     "honesty": """
         honesty : bool or float, default=False
-            Whether one half of the rows drawn for a tree chooses its splits, and the other half is
-            in its leaves, from which it predicts; a float is the share of the rows in the leaves.
-            Copies of a row, and the rows of a group, are on one side. A split of which one side has
-            no row of the leaves is left out. Impurities and importances are those of the rows in
-            the leaves. With `bootstrap=False` and a fraction as `max_samples`, intervals by
-            `standard_error` are those of [Wager and Athey, 2018]; see the user guide. Not with
-            `monotonic_cst`, medians or moving blocks.
+            Whether to grow honest trees: one half of the rows drawn for a tree chooses its splits,
+            and the other half gives the values of its leaves. A float is the share of the rows in
+            the leaves. Copies of a row, and the rows of a group, are on one side. A split of which
+            one side has no row of the leaves is left out. Impurities and importances are those of
+            the rows in the leaves. With `bootstrap=False` and a fraction as `max_samples`,
+            intervals by `standard_error` are those of [Wager and Athey, 2018]; see the user guide.
+            Not with `monotonic_cst`, medians or moving blocks.
         """,
     "forest_class_weight": """
         class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None

@@ -471,8 +471,8 @@ class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
         than for a single fit.
     %(n_blocks)s
     weighting : {"size", "uniform", "risk"}, default="size"
-        Weights of the members: in proportion to the (weighted) number of rows of their block, equal
-        ones, or in proportion to 1/(mean squared error on the rows of all other blocks).
+        Weights of the members: proportional to the (weighted) number of rows of their block, equal,
+        or proportional to 1/(mean squared error on the rows of all other blocks).
     %(shuffle)s
 
     Attributes
@@ -564,8 +564,8 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
     voting : {"soft", "hard"}, default="soft"
         Whether the members' probabilities are averaged, where they have them, or their votes.
     weighting : {"size", "uniform", "risk"}, default="size"
-        Weights of the members: in proportion to the (weighted) number of rows of their block, equal
-        ones, or in proportion to 1/(Brier score on the rows of all other blocks), for votes
+        Weights of the members: proportional to the (weighted) number of rows of their block, equal,
+        or proportional to 1/(Brier score on the rows of all other blocks). For votes the last is
         1/(error rate).
     %(shuffle)s
     ties : {"first", "last"}, default="first"

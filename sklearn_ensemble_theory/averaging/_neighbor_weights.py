@@ -56,9 +56,9 @@ def bagged_nearest_neighbors_weights(
     -------
     weights : ndarray of shape (n_ranks,)
         Positive weights of ranks 1 to `n_ranks`; about k (n/s) log(1/weight_tol) of them when s is
-        large. They sum to one, minus what was cut off (at most `weight_tol`) and, with Bernoulli
-        sampling, minus the expected share of the k places that stay empty, E[(k - M)_+] / k with
-        M ~ Bin(n, q); for k = 1 that is (1 - q)^n.
+        large. They sum to one, minus the weight that was cut off (at most `weight_tol`). With
+        Bernoulli sampling the expected share of the k places that stay empty is subtracted too:
+        E[(k - M)_+] / k with M ~ Bin(n, q), which for k = 1 is (1 - q)^n.
 
     Raises
     ------

@@ -123,8 +123,8 @@ NEIGHBORS_TEXTS = {
             With `bootstrap="bernoulli"` a float is the probability q of each row, and the other
             values give q = s / n_samples.
         bootstrap : bool, "bernoulli" or Bernoulli, default=False
-            How rows are drawn: False, without replacement [Bach, §10.1.2]; True, s draws with
-            replacement, where a row drawn c times counts as c neighbours; "bernoulli", each row
+            How rows are drawn. False: without replacement [Bach, §10.1.2]. True: s draws with
+            replacement, where a row drawn c times counts as c neighbours. "bernoulli": each row
             independently with probability q [Ghoshdastidar, theorem En.2]. A draw of no rows, of
             probability (1-q)^n, is repeated; :class:`~sklearn_ensemble_theory.averaging.Bernoulli`
             has other rules in its parameter `empty`.
@@ -171,8 +171,8 @@ NEIGHBORS_TEXTS = {
         Raises
         ------
         ValueError
-            If a parameter is outside its range; if `n_neighbors` is above the number of rows drawn;
-            if distances are not finite; if a precomputed graph contains fewer neighbours than the
+            If a parameter is outside its range, or `n_neighbors` is above the number of rows drawn.
+            If distances are not finite. If a precomputed graph contains fewer neighbours than the
             weights require.
         """,
     "references": """
@@ -269,8 +269,8 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
             Targets, or class labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights. Whole numbers count rows: weight w is w equal rows, with any
-            `bootstrap`. Other numbers count by their ratios and are divided by their mean; with
-            `bootstrap=True` the probability of a draw is proportional to the weight, and with
+            `bootstrap`. Other numbers count by their ratios and are divided by their mean. With
+            `bootstrap=True` the probability of a draw is proportional to the weight. With
             `bootstrap="bernoulli"` and `n_neighbors=1` a row of weight w is drawn with probability
             1 - (1-q)^w. Rows of weight 0 are dropped. The leave-one-out error leaves out a row with
             its whole weight.

@@ -193,16 +193,16 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, ReadsOnce, Bas
         Number m of members.
     n_components : int, default=100
         Number s of projected variables. If it is at least the rank of X, "gaussian" without a
-        penalty is the least-squares fit of least norm, and "coordinate" is the fit on all variables
-        if it is at least d; one member is fitted then. Not used if `projection` is a transformer.
+        penalty is the least-squares fit of least norm. If it is at least d, "coordinate" is the fit
+        on all variables. A single member is fitted in these cases. Not used if `projection` is a
+        transformer.
     projection : str or transformer, default="gaussian"
         - "gaussian": independent Gaussian entries of S;
         - "sparse": entries that are 0 except with probability 1/sqrt(d), then ±1 times a constant;
         - "coordinate": s of the d variables, drawn without replacement for each member;
         - "fourier": random Fourier features of the Gaussian kernel, cos(w'x + b) with Gaussian w;
-        - "relu": rectified linear units (w'z + b)+ with (w, b) uniform on a sphere and
-          z = (x - mean) / rms, where rms is the root mean square distance of the rows from their
-          mean;
+        - "relu": rectified linear units (w'z + b)+ with (w, b) uniform on a sphere and z = (x -
+          mean) / rms. Here rms is the root mean square distance of the rows from their mean;
         - a transformer with a parameter `random_state`, such as
           :class:`~sklearn.kernel_approximation.RBFSampler` or
           :class:`~sklearn.kernel_approximation.Nystroem`: clones of it are fitted to the rows, each

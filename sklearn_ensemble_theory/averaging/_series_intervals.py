@@ -144,9 +144,9 @@ class SeriesIntervals:
         coverage : float, default=0.9
             The probability 1 - alpha aimed at, on average over the rows.
         method : {"narrowest", "symmetric"}, default="narrowest"
-            "narrowest" adds the quantiles of the residuals of levels beta and 1 - alpha + beta with
-            the beta of the narrowest interval; "symmetric" adds and subtracts a quantile of their
-            absolute values, which covers somewhat more often.
+            "narrowest" adds the quantiles of the residuals of levels beta and 1 - alpha + beta,
+            with the beta of the narrowest interval. "symmetric" adds and subtracts a quantile of
+            their absolute values, which covers somewhat more often.
         side : {"both", "lower", "upper"}, default="both"
             Which ends there are; the other one is infinite.
 

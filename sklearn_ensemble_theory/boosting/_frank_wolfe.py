@@ -94,7 +94,7 @@ TEXTS = {
             Maximum number of rounds. With the columns of X, more rounds are often needed.
         step : {"line_search", "open_loop", "short"}, default="line_search"
             Rule for eta: the minimiser of the risk in [0, 1]; 2/(t + 2) in round t; or the
-            minimiser of a quadratic upper bound of the risk, which requires a loss with a finite
+            minimiser of a quadratic upper bound of the risk. The last requires a loss with a finite
             `smoothness`.
         variant : {"plain", "away", "pairwise", "fully_corrective"}, default="plain"
             - "plain": the round above.

@@ -64,11 +64,11 @@ class MatchingPursuitRegressor(
     ----------
     n_estimators : int, "cv" or CVRounds, default=100
         Maximum number of rounds; 0 is the mean. Except in orthogonal pursuit, a column may be
-        chosen in several of them. "cv", or
-        :class:`~sklearn_ensemble_theory.boosting.CVRounds` with its options `cv`,
-        `max_estimators` and `rule`, selects the number by the mean squared error of 5 folds of
-        consecutive rows (with Dask collections, of folds by a hash of the row's number), for each
-        target its own, and then fits to all rows.
+        chosen in several of them. "cv" selects the number by the mean squared error of 5 folds of
+        consecutive rows, separately for each target, and then fits to all rows. With Dask
+        collections the folds are by a hash of the row's number.
+        :class:`~sklearn_ensemble_theory.boosting.CVRounds` does the same with its options `cv`,
+        `max_estimators` and `rule`.
     variant : {"plain", "orthogonal", "weak"}, default="plain"
         - "plain": earlier coefficients stay as they are [Bach, §10.3.3].
         - "orthogonal": each round ends with least squares over all columns chosen so far [Bach,

@@ -181,8 +181,8 @@ def majority_vote_bound(
     Parameters
     ----------
     losses : array-like of shape (n_members,), default=None
-        Mean loss of each member on rows that it was not fitted to, in [0, 1]: its error rate, or
-        for a vote with probabilities the mean of 1 - (the probability of the row's class). All
+        Mean loss of each member on rows that it was not fitted to, in [0, 1]. It is the error rate,
+        or for a vote with probabilities the mean of 1 - (the probability of the row's class). All
         methods but "tandem" need it.
     n_samples : int or array-like of shape (n_members,), default=None
         Number of these independent rows, at least 1; the smallest one is used.

@@ -53,9 +53,9 @@ def oracle_selection_bound(
         function. Then B = 16 M² / 3 and b = 4 M².
     loss_constants : (float, float), default=None
         B and b of another loss; `value_bound` is not used then. With Z the difference of the losses
-        of a candidate and of f*, abs(Z) <= b and E Z² <= B E Z. Examples: (16 M², 4 M²) for the
-        squared error if f* is the best function of a convex class that contains all fitted
-        functions; (1/h, 1) for the misclassification loss if of two classes the more probable one
+        of a candidate and of f*, abs(Z) <= b and E Z² <= B E Z. Examples: for the squared error it
+        is (16 M², 4 M²) if f* is the best function of a convex class that contains all fitted
+        functions. For the misclassification loss it is (1/h, 1) if the more probable of two classes
         has at least the probability (1 + h)/2 everywhere.
     inflation : float, default=None
         a, above 0; None is the a of the smallest bound.

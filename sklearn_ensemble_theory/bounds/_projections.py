@@ -166,9 +166,9 @@ def projection_risk_bound(
     n_components : int
         Number s of projected variables, or of variables drawn, at least 1.
     size : float
-        For "gaussian" the sum of squares of Phi, tr(Phi'Phi) = tr(K) with the kernel matrix
-        K = Phi Phi'; for "coordinate" d max_j ||Phi_j||^2, the number of variables times the
-        largest sum of squares of one.
+        For "gaussian" it is the sum of squares of Phi, tr(Phi'Phi) = tr(K) with the kernel matrix K
+        = Phi Phi'. For "coordinate" it is d max_j ||Phi_j||^2, the number of variables times the
+        largest sum of squares of one variable.
     squared_norm : float
         ||theta||^2; for kernels, f'K^{-1}f with the means f of the targets.
     %(noise_variance)s

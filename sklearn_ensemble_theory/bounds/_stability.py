@@ -51,9 +51,9 @@ def bagging_stability(
         Number s of rows that are drawn for each member, an int; or a float, the fraction s/n,
         which for draws without replacement is less than 1.
     n_estimators : int, default=None
-        Number B of members. None is the mean of infinitely many. For B members the bound is on
-        the change from one fit to another one without the row, whose members have draws of their
-        own; it holds with probability 1 - `delta` over these draws and a row drawn at random.
+        Number B of members. None is the mean of infinitely many. For B members the bound is on the
+        change from one fit to a second fit without the row, with new draws. It holds with
+        probability 1 - `delta` over these draws and a row drawn at random.
     bootstrap : {True, False, "bernoulli", "poisson"}, default=True
         How rows are drawn, as in :class:`~sklearn_ensemble_theory.BaggingRegressor`. The fit to
         n - 1 rows draws as many rows (`True`, `False`), or each with the same probability.

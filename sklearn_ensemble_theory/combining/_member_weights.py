@@ -54,9 +54,9 @@ TEXTS = {
         estimator_weights_ : ndarray of shape (n_members,) or (n_outputs, n_members)
             The weights.
         cv_results_ : dict of arrays
-            What is known of each member: "weight", "mean_score" (the mean loss of the rows, or the
-            mean of the metric over the splits), "standard_error" of it, and "split0_score", ...;
-            with several outputs also "output".
+            The results of each member: "weight", "mean_score" (the mean loss of the rows, or the
+            mean of the metric over the splits), its "standard_error", and "split0_score", .... With
+            several outputs also "output".
         classes_ : ndarray of shape (n_classes,), or list of them for several outputs
             The labels, after a fit to probabilities.
         """,
@@ -292,8 +292,9 @@ class WeightedMean(MemberWeights):
         Of probabilities:
 
         - "log_loss": minus the logarithm of the probability of the class. "auto" for "simplex" and
-          "uniform". It does not depend on the sum of the weights: "nnls", "l1" and "l2" have the
-          optimum of "simplex", divided by a number if the ball is small, and need `positive=True`;
+          "uniform". It does not depend on the sum of the weights. "nnls", "l1" and "l2" need
+          `positive=True` and have the optimum of "simplex", divided by a number if the ball is
+          small;
         - "squared_error": the squared differences between weighted sums of probabilities and
           indicators of the classes. "auto" for "nnls", "l1" and "l2";
         - "logistic", "exponential", "hinge": log(1 + exp(-m)), exp(-m) and max(0, 1 - m) of the
@@ -312,10 +313,10 @@ class WeightedMean(MemberWeights):
 
     %(fitted)s
     kkt_violation_ : float
-        Bound on the distance of the risk of the weights to the minimum, by the gradient, as a share
-        of the risk of the prediction 0 or, for the log-loss, in nats. Not with "uniform". With
-        "nnls" it compares with weights of at most twice the sum: the logistic and the exponential
-        loss of members that separate the classes have no minimum.
+        Bound on the risk of the weights above the minimum, by the gradient: a share of the risk of
+        the prediction 0 or, for the log-loss, nats. Not with "uniform". With "nnls" it compares
+        with weights of at most twice the sum: the logistic and the exponential loss of members that
+        separate the classes have no minimum.
     %(loss_)s
 
     See Also

@@ -46,12 +46,11 @@ from ._member_fits import (
 TEXTS = {
     "reuse_fits": """
         reuse_fits : bool, default=False
-            Whether members whose one fit tells what they predict for rows that they have not seen
-            are asked for it, in the place of a fit for each split: forests and bagging (out of
-            bag), bagged neighbours (without each row), and boosting and additive models by the
-            models of their folds, which become those of `cv`. It needs at least two splits that are
-            folds: no row is held out twice, and each split trains on all rows that it does not hold
-            out.
+            Some members give held-out predictions from a single fit: forests and bagging (out of
+            bag), bagged neighbours (without each row), and boosting and additive models (by their
+            folds, which become those of `cv`). If True, these predictions are used instead of a fit
+            for each split. It needs at least two splits that are folds: no row is held out twice,
+            and each split trains on all rows that it does not hold out.
         """,
     "groups": """
         groups : array-like of shape (n_samples,), default=None

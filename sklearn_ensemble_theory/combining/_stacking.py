@@ -105,9 +105,9 @@ STACKING_TEXTS = {
         estimators : list of (str, estimator) tuples
             The members, with a name each. Clones of them are fitted to all rows, and to the
             training rows of each split of `cv`. A member can be left out by
-            `set_params(name="drop")`. Members that are the same learner are fitted once: one
-            object, or equal parameters without `random_state=None`; also if such a learner is a
-            member of a vote or stack in this list.
+            `set_params(name="drop")`. Members that are the same learner (one object, or equal
+            parameters without `random_state=None`) are fitted once. This includes members of a vote
+            or stack in this list.
         """,
     "rules": """
             or how the weights of the members are found from these predictions:
@@ -143,8 +143,8 @@ STACKING_TEXTS = {
         """,
     "held_out": """
             With "cv", `fit` also predicts each held-out row by a combination that is learned from
-            the rows of the other splits: as many further fits of the final estimator, or of the
-            weights, as there are splits. None keeps nothing.
+            the rows of the other splits. This takes one further fit of the final estimator, or of
+            the weights, for each split. None keeps nothing.
         """,
     "attributes": """
         estimators_ : list of estimators
@@ -158,10 +158,10 @@ STACKING_TEXTS = {
         estimator_weights_ : ndarray of shape (n_members,) or (n_outputs, n_members)
             The learned weights; all can be 0 with `"nnls"`, `"l1"` and `"l2"`.
         cv_results_ : dict of lists and arrays
-            What the weights are learned from, a table that pandas reads: `name`, `weight`,
-            `mean_score` (the mean loss of the held-out rows, or the mean of the metric over the
-            splits), `standard_error`, and `split0_score`, ...; with several outputs also `output`.
-            Only with weights.
+            What the weights are learned from, as a table that pandas reads. Its columns are `name`,
+            `weight`, `mean_score` (the mean loss of the held-out rows, or the mean of the metric
+            over the splits), `standard_error`, and `split0_score`, ...; with several outputs also
+            `output`. Only with weights.
         kkt_violation_ : float
             Bound on the distance of the risk of the weights to the minimum; see
             :class:`~sklearn_ensemble_theory.combining.WeightedMean`.
@@ -531,18 +531,18 @@ class BaseStacking(TransformerMixin, NamedMembers):
             :func:`~sklearn_ensemble_theory.bounds.cross_validation_oracle_bound`, for one split
             [Shah, theorem 6].
         loss_bound : float, default=None
-            A number that the loss of no member exceeds. `None` is the largest possible loss if
-            there is one (2 for the squared error of probabilities, 36 for the log-loss, whose
-            probabilities are at least 2e-16; of two classes 1.31, 2.72 and 2 for the logistic,
-            exponential and hinge loss), and otherwise the largest loss on the held-out rows: the
-            result is then an estimate of the bound.
+            A number that the loss of no member exceeds. `None` is the largest possible loss, if
+            there is one. It is 2 for the squared error of probabilities, and 36 for the log-loss,
+            whose probabilities are at least 2e-16. For two classes it is 1.31, 2.72 and 2 for the
+            logistic, exponential and hinge loss. If the loss has no largest value, `None` is the
+            largest loss on the held-out rows, and the result is an estimate of the bound.
 
         Returns
         -------
         bound : float
-            With probability 1 - delta, the mean over the splits of the risk of the chosen member,
-            fitted to the training rows of the split, is at most that of the best member plus this
-            number (several outputs: the largest of their numbers).
+            Take the mean over the splits of the risk of the chosen member, fitted to the training
+            rows of the split. With probability 1 - delta it exceeds that of the best member by at
+            most this number. For several outputs it is the largest of their numbers.
 
         Raises
         ------

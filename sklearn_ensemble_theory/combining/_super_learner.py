@@ -113,15 +113,15 @@ TEXTS = {
         """,
     "time_limit": """
         time_limit : float or None, default=None
-            Seconds. The cheapest members are fitted first, and a member is left out if it would
-            take longer than what is left, by the times of those before it; the first member is
-            always fitted. None is no limit.
+            Seconds. The cheapest members are fitted first. A member is left out if it would take
+            longer than the time left, judged by the members before it. The first member is always
+            fitted. None is no limit.
         """,
     "attributes": """
         leaderboard_ : dict of arrays
-            A row for each member, the best first, in a form that pandas reads: "name", "loss" (the
-            mean loss of rows that the member has not seen), "standard_error" of this mean, "weight"
-            and "seconds" (of its fit).
+            A table that pandas reads, with a row for each member, the best first. Its columns are
+            "name", "loss" (the mean loss of rows that the member has not seen), "standard_error" of
+            this mean, "weight" and "seconds" (of its fit).
         members_ : dict of str to estimator
             The fitted members by name. Where X is a frame, those of the library take an array with
             the numbers of its categories.
@@ -869,9 +869,9 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
         bound : float
             The exact binomial limit for the number of errors,
             :func:`~sklearn_ensemble_theory.bounds.held_out_error_bound`. For new rows the error of
-            the model is at most that with probability 1 - delta. By the rows of the fit it is an
-            estimate of this limit: each is predicted by members and weights of other rows, which
-            are fitted to fewer rows than the model, and are not the same for all of them.
+            the model is at most that with probability 1 - delta. From the rows of the fit it is an
+            estimate of this limit. Each row is predicted by members and weights from other rows.
+            These are fitted to fewer rows than the model, and differ between rows.
 
         Raises
         ------

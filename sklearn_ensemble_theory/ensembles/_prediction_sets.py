@@ -261,8 +261,8 @@ SET_TEXTS = {
             - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
               are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
             - ``"aps"``: the total probability of the classes that are more probable than c, plus U
-              times that of c and of those as probable, with U uniform on (0, 1), for a similar
-              coverage of easy and hard rows [Romano, Sesia and Candès, 2020];
+              times the probability of c and of the classes as probable as c. U is uniform on (0,
+              1). Easy and hard rows then have similar coverage [Romano, Sesia and Candès, 2020];
             - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
               smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
               2021].
@@ -272,9 +272,9 @@ SET_TEXTS = {
             in all sets.
         randomized : bool, default=False
             Whether U is drawn, and ties are broken at random, so that the coverage is not larger
-            than asked for either; sets may then be empty. Otherwise sets of "aps" and "raps" have
-            at least one class: they are compared with the mean over U of the held-out rows, and U
-            is 0 at x, which covers more often.
+            than asked for either; sets may then be empty. If False, sets of "aps" and "raps" have
+            at least one class: U is 0 at x, compared with the mean over U of the held-out rows,
+            which covers more often.
         penalty : float, default=0.05
             Of "raps", at least 0.
         k_reg : int, default=1
@@ -290,8 +290,8 @@ SET_TEXTS = {
         -------
         sets : ndarray of bool of shape (n_samples, n_classes)
             Whether each class of `classes_` is in the set. A set of "lac" may be empty, if no class
-            is probable enough and `empty` is True; it contains all classes, with a warning, if
-            there are too few held-out rows, (n + 1) `coverage` > n.
+            is probable enough and `empty` is True. It contains all classes, with a warning, if
+            there are too few held-out rows: (n + 1) `coverage` > n.
         """,
     "references_of_sets": """
         References

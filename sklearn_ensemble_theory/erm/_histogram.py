@@ -468,10 +468,10 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
     ----------
     n_bins : int or "rate", default="rate"
         Number m of intervals of each feature. ``"rate"`` is the smallest m with
-        ``m ** (n_features + 1) >= n_samples``. For two features it is n^(1/3) as in [Shah, §2.2];
-        the exponent 1/(p + 1) for p features is the extension for which m grows and the number of
-        cells for each row, m^p/n, vanishes. At most 2^27 in all features. With `sample_weight`,
-        n_samples is `effective_n_samples_`; with `partial_fit`, the first call determines m.
+        ``m ** (n_features + 1) >= n_samples``. For two features it is n^(1/3) as in [Shah, §2.2].
+        The exponent 1/(p + 1) extends it to p features: m grows, and the number of cells for each
+        row, m^p/n, vanishes. At most 2^27 in all features. With `sample_weight`, n_samples is
+        `effective_n_samples_`; with `partial_fit`, the first call determines m.
     %(box)s
 
     %(classes_attribute)s

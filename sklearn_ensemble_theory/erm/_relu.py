@@ -104,8 +104,8 @@ class ReLUUnitRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
         targets. It depends on the units of the features, which should be scaled first.
     direction : {"axis", "oblique"}, default="axis"
         "oblique" searches for ±(w'x + b)+ over all directions w of Euclidean norm 1. This problem
-        is not convex: gradient ascent on the sphere starts from the best axis, from the direction
-        of X'y and from `n_starts` random directions; along each direction the best knot is found
+        is not convex. Gradient ascent on the sphere starts from the best axis, from the direction
+        of X'y and from `n_starts` random directions. Along each direction the best knot is found
         exactly. The result is approximate, and at least as good as the best axis.
     n_starts : int, default=3
         Number of random starts of the oblique search.

@@ -243,9 +243,9 @@ def from_json(text: str | bytes) -> Any:
     TypeError
         If `text` is something else.
     ValueError
-        If it is no JSON, has another version, is of no additive model, or is broken: fields
-        that are missing or unknown, tables of other shapes, edges that do not increase, numbers
-        that are not finite, and so on.
+        If it is not JSON, has another version, or is not an additive model. If it is broken:
+        missing or unknown fields, tables of other shapes, edges that do not increase, numbers that
+        are not finite, and so on.
 
     Notes
     -----

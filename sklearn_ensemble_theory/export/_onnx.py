@@ -46,11 +46,10 @@ def onnx(
     Returns
     -------
     model : onnx.ModelProto
-        With the output `variable` of shape (n, 1), the predictions, for a regressor; for a
-        classifier `label` (n,), `probabilities` (n, n_classes) in the order of `classes_`, and
-        `scores` (n, 1), or (n, n_classes) for three or more classes, as by `decision_function`; a
-        super learner has no `scores`.
-        ``model.SerializeToString()`` are the bytes of the file.
+        A regressor has the output `variable` of shape (n, 1), the predictions. A classifier has
+        `label` (n,), `probabilities` (n, n_classes) in the order of `classes_`, and `scores` as
+        `decision_function`: (n, 1), or (n, n_classes) for three or more classes. A super learner
+        has no `scores`. ``model.SerializeToString()`` are the bytes of the file.
 
     Raises
     ------
@@ -59,9 +58,9 @@ def onnx(
     TypeError
         If categories or classes are neither text nor numbers nor bools.
     ValueError
-        If an option is none of these, a category is no number of `dtype`, the terms have more
-        than 2^24 values, or a feature has the name of an output in "columns". If a member of a
-        super learner with a weight has no form in ONNX, or a feature has categories there.
+        If an option is unknown, a category is not a number of `dtype`, the terms have more than
+        2^24 values, or a feature is named like an output in "columns". If a member of a super
+        learner with a weight has no form in ONNX, or a feature has categories there.
 
     Warns
     -----

@@ -171,8 +171,8 @@ def sql(
     TypeError
         If categories or classes are neither text nor numbers nor bools.
     ValueError
-        If `dialect` is none of these, features are the same column in it (SQLite and DuckDB do
-        not tell A and a apart), or a column in `keep` has the name of one of the result.
+        If `dialect` is unknown. If two features are the same column in it (SQLite and DuckDB do not
+        tell A and a apart). If a column in `keep` is named like a column of the result.
 
     Notes
     -----

@@ -96,10 +96,10 @@ def bias_variance_decomposition(
     noise : float, array-like or callable, default=None
         For the squared loss the variance of y given x, in the units of y²: a number, one for each
         test point, or a function of X. None estimates it from the drawn training sets, by the mean
-        square of y minus `target`. For the 0-1 loss the probability that y is not `target`, where
-        all other classes are equally likely; or the probabilities of all classes in their sorted
-        order, of shape (n_test, n_classes). None is possible without `X_test`: the labels drawn
-        with the test points then stand for their distribution.
+        square of y minus `target`. For the 0-1 loss the probability that y is not `target`, with
+        all other classes equally likely. Or the probabilities of all classes in their sorted order,
+        of shape (n_test, n_classes). None is possible without `X_test`: the labels drawn with the
+        test points then stand for their distribution.
     loss : {"squared", "zero_one"}, default="squared"
         The loss.
     n_repetitions : int, default=100

@@ -436,9 +436,9 @@ class ReliabilityDisplay:
     Parameters
     ----------
     reliability : record
-        What is drawn, by `method`: with the attributes `curves` (each with `predicted`, `observed`,
-        `intervals`, `share`) and `calibration_error`; with `levels`, `observed`, `intervals` and
-        `n`; or with `heights`, `band`, `lower`, `upper` and `n`.
+        What is drawn. The attributes depend on `method`: `curves` (each with `predicted`,
+        `observed`, `intervals`, `share`) and `calibration_error`; or `levels`, `observed`,
+        `intervals` and `n`; or `heights`, `band`, `lower`, `upper` and `n`.
 
     %(attributes_drawn)s
 

@@ -96,8 +96,8 @@ class ConditionalRiskDisplay:
         Raises
         ------
         ValueError
-            If the name of the loss is unknown, if a probability is outside of [0, 1] or there is
-            none, if `max_score` is not a positive number, or if a loss is not finite.
+            If the loss is unknown or not finite, a probability is outside of [0, 1], there is no
+            probability, or `max_score` is not a positive number.
         """
         probabilities = np.atleast_1d(checked_numbers("eta", eta, 0, 1))
         if probabilities.ndim != 1 or probabilities.size == 0:

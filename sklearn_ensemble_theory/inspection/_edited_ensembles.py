@@ -58,9 +58,9 @@ def shrink(
 
     %(of_model)s
     reg_param : float or "cv", default="cv"
-        lambda, in units of the weights with which trees are fitted, the numbers of rows of a
-        bootstrap sample for instance: at lambda = N(t) half of what a split of the node t says
-        is left, 0 changes nothing. "cv" takes from `reg_params` the one of the smallest loss by
+        lambda, in units of the weights with which trees are fitted, for example the numbers of rows
+        of a bootstrap sample. At lambda = N(t), half of the effect of a split of the node t is
+        left; 0 changes nothing. "cv" takes from `reg_params` the one of the smallest loss by
         out-of-bag rows, without any fit.
     reg_params : array-like of float, default=(0, 0.1, 0.3, 1, 3, 10, 30, 100, 300)
         What "cv" compares.
@@ -69,16 +69,15 @@ def shrink(
     -------
     shrunk : object
         A fitted copy of the model, with the attribute `shrinkage_`, the parameter. After "cv" also
-        `shrinkage_path_`, a dict with the arrays `reg_param` and `loss`: 1 - R², or the Brier
-        score (the sum of the squared errors of the probabilities), both as means over the
-        outputs.
+        `shrinkage_path_`, a dict with the arrays `reg_param` and `loss`. The loss is 1 - R², or the
+        Brier score (the sum of the squared errors of the probabilities), as means over the outputs.
 
     Raises
     ------
     ValueError
-        If `reg_param` or one of `reg_params` is negative, if members are not trees or have
-        nodes of quantiles, after `compact` or `shrink`; for "cv" also if there are no
-        out-of-bag rows, or after `forget_training_rows` or a fit of Dask collections.
+        If `reg_param` or one of `reg_params` is negative. If members are not trees or have nodes of
+        quantiles, or after `compact` or `shrink`. For "cv" also if there are no out-of-bag rows, or
+        after `forget_training_rows` or a fit of Dask collections.
 
     Notes
     -----

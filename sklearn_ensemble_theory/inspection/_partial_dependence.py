@@ -83,12 +83,12 @@ def partial_dependence(
     method : {"auto", "brute", "recursion"}, default="auto"
         `"brute"` is exact for the rows of X: in closed form for additive models, otherwise by a
         prediction of all rows for each point of the grid. `"recursion"` weighs the branches of
-        trees by the weights that their nodes keep: those of the training rows, as drawn and with
-        the `sample_weight` of the fit, and of rounds of the second order times the curvature of
-        the loss. With `sample_weight` it weighs them by the rows of X. `"auto"` is `"recursion"`
-        where scikit-learn uses it for its own class (not for classifiers with
-        `response_method="predict_proba"`, nor with `sample_weight` or other kinds than the
-        average), otherwise `"brute"`.
+        trees by the weights that their nodes keep. These are the weights of the training rows, as
+        drawn and with the `sample_weight` of the fit. In rounds of the second order they are
+        multiplied by the curvature of the loss. With `sample_weight` it weighs them by the rows of
+        X. `"auto"` is `"recursion"` where scikit-learn uses it for its own class (not for
+        classifiers with `response_method="predict_proba"`, nor with `sample_weight` or other kinds
+        than the average), otherwise `"brute"`.
     response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
         What of a classifier is averaged. Additive classifiers have the closed form for
         `"decision_function"`; `"auto"` is their probabilities, as in scikit-learn.
@@ -114,10 +114,10 @@ def partial_dependence(
     TypeError
         If X is sparse. The estimator may have been fitted to sparse rows.
     ValueError
-        If `method="recursion"` and the estimator is no sum or mean of trees for regression or for
-        scores, if its scores do not start from a constant, or with another kind than the average;
-        with `sample_weight` also if X has values that are no numbers, or other columns than in the
-        fit.
+        With `method="recursion"`: if the estimator is not a sum or mean of trees for regression or
+        for scores, if its scores do not start from a constant, or for another kind than the
+        average. With `sample_weight` also if X has values that are not numbers, or other columns
+        than in the fit.
 
     See Also
     --------

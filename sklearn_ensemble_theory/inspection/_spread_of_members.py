@@ -119,9 +119,9 @@ def stability(model: FittedPredictor, delta: float = 0.05) -> float | np.ndarray
     Raises
     ------
     ValueError
-        Unless rows (or groups) are drawn alike, some are left out of each member, and outputs have
-        a known range, as those of classifiers, trees and nearest neighbours; if members depend on
-        rows that are not drawn for them, as with `class_weight="balanced"`; or if `delta` is not
+        If rows (or groups) are not drawn alike, or none are left out of a member. If outputs have
+        no known range (classifiers, trees and nearest neighbours have one). If members depend on
+        rows that are not drawn for them, as with `class_weight="balanced"`. If `delta` is not
         between 0 and 1.
 
     Notes

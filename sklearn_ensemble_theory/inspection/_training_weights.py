@@ -123,8 +123,8 @@ def proximity(
     Raises
     ------
     ValueError
-        If the members are not trees, if X or Z is given where `method` has none, if rows out of bag
-        are needed and every tree is fitted to every row, or, unless both X and Z are given, after
+        If the members are not trees. If X or Z is given and `method` has none. If out-of-bag rows
+        are needed and every tree is fitted to every row. Unless both X and Z are given, also after
         `forget_training_rows`.
 
     Notes

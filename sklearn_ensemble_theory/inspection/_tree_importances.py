@@ -76,8 +76,8 @@ def oob_permutation_importances(
     Returns
     -------
     result : :class:`~sklearn.utils.Bunch`
-        With the arrays of shape (n_features,) `importances_mean` and `standard_error`, the
-        standard error of the mean over the rows, their groups or blocks: what other rows would
+        With the arrays of shape (n_features,) `importances_mean` and `standard_error`. The standard
+        error of the mean is over the rows, their groups or blocks: it tells what other rows would
         change, not another training set.
 
     Raises

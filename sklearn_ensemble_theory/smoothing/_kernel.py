@@ -193,14 +193,14 @@ class NadarayaWatsonRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
         2^(1/4).
     kernel : {"gaussian", "epanechnikov", "tricube", "uniform"}, default="gaussian"
         The kernel, as a function of the distance in bandwidths. All but the Gaussian kernel are
-        zero beyond one bandwidth:
-        only neighbours within it are used, and the prediction at a point without neighbours is the
-        mean over the training points nearest to it.
+        zero beyond one bandwidth and use only the neighbours within it. At a point without
+        neighbours, the prediction is the mean over the training points nearest to it.
     extrapolation : {"formula", "linear"}, default="formula"
-        Predictions outside the bounding box of the training points: those of the formula, which are
-        means of y; or `"linear"`, a line from the nearest point of the box, with the slope of the
-        formula at that point, which may leave the range of y. Boosting fits the learner to
-        subsamples where `subsample` is below 1, and predicts the rows outside of their boxes so.
+        Predictions outside the bounding box of the training points. By default the formula holds
+        there too: predictions are means of y. `"linear"` continues by a line from the nearest point
+        of the box, with the slope of the formula at that point, which may leave the range of y.
+        Boosting fits the learner to subsamples where `subsample` is below 1, and predicts the rows
+        outside of their boxes so.
 
     Attributes
     ----------

@@ -295,8 +295,9 @@ class LinearL2BoostingRegressor(
         n_features knots each there, and at least 50. `"best_feature"`: each round takes the feature
         whose spline lowers the sum of squared residuals most [Bühlmann and Yu 2003; Bühlmann and
         Hothorn 2007], as R's mboost does. The learner must be a `SmoothingSplineRegressor` with a
-        number as `df`, the degrees of freedom of each feature's own spline, or as `penalty`; knots
-        are those of all features fitted together. Needs `learning_rate` > 0 and `subsample` = 1.
+        number as `df`, the degrees of freedom of each feature's spline, or as `penalty`. The knots
+        are the same as if all features were fitted together. Needs `learning_rate` > 0 and
+        `subsample` = 1.
     n_subsamples : int, default=100
         Maximum number of subsets of rows in the average; see `subsample`.
     random_state : int, RandomState instance or None, default=None
@@ -319,10 +320,10 @@ class LinearL2BoostingRegressor(
         For spline learners only the nonzero ones. Empty with `variant="best_feature"`.
     is_stable_ : bool
         Whether the fitted values stay bounded as time grows, for every y [Dombry and Esstafa,
-        proposition 2.11]. Tolerances, relative to the largest eigenvalue: when S is not symmetric
-        in any diagonal metric, a real part counts as zero within 1e-6 and couplings above 1e-6
-        within a cluster of width 1e-3 as a Jordan block; otherwise an eigenvalue is negative below
-        -1e-10.
+        proposition 2.11]. Tolerances are relative to the largest eigenvalue. If S is not symmetric
+        in any diagonal metric, a real part counts as zero within 1e-6, and couplings above 1e-6
+        within a cluster of width 1e-3 count as a Jordan block. If it is symmetric in one, an
+        eigenvalue is negative below -1e-10.
     init_ : regressor
         The fitted initial estimator; a dummy that predicts a constant for "mean" and "zero".
     intercept_ : float
@@ -344,9 +345,9 @@ class LinearL2BoostingRegressor(
     Raises
     ------
     ValueError
-        If the learner is not linear in y; if it needs the n x n matrix for more than 5,000 rows
-        (spline learners do not); if it does not support weights and `sample_weight` varies; if
-        other parameters cannot be combined with `variant="best_feature"`, also `time="loo"`.
+        If the learner is not linear in y. If it needs the n x n matrix for more than 5,000 rows
+        (spline learners do not). If it does not support weights and `sample_weight` varies. If
+        other parameters, also `time="loo"`, cannot be combined with `variant="best_feature"`.
 
     Warns
     -----

@@ -704,11 +704,11 @@ class SmoothingSplineRegressor(RegressorMixin, FitsBatches, ReadsOnce, BaseEstim
     Parameters
     ----------
     df : float or array-like, default=None
-        Degrees of freedom of each feature's own spline, including the constant: between `order` (a
-        polynomial of degree `order` - 1) and the number of distinct values (an interpolation);
-        numbers above the latter are reduced to it. It determines the penalty, which must not be
-        given, too. A list is a grid, of which the number with the least generalised
-        cross-validation score is taken.
+        Degrees of freedom of each feature's spline, including the constant. They are between
+        `order` (a polynomial of degree `order` - 1) and the number of distinct values (an
+        interpolation). Larger numbers are reduced to the number of distinct values. It determines
+        the penalty, which must not be given, too. A list is a grid, of which the number with the
+        least generalised cross-validation score is taken.
     penalty : "gcv", float or array-like, default="gcv"
         The nu of the formula, in units of weight times (units of the feature)^(2r-1): a number for
         all features, or an array of shape (n_features,). An array of shape (n_penalties, 1) or

@@ -161,18 +161,17 @@ TEXTS = {
             categories, and at most 255, have a bin of their own: those of the fewest rows share
             one, with a warning.
         cat_smooth : float, default=10.0
-            For the search of splits the mean of a category's targets is shrunk to the mean of the
-            node, by the factor W / (W + `cat_smooth`) with W the weight of the category in the
+            For the search of splits, the mean of a category's targets is shrunk to the mean of the
+            node. The factor is W / (W + `cat_smooth`), with W the weight of the category in the
             node; 0 shrinks nothing. The values of leaves are never shrunk. W is a number of rows,
-            as integer weights are equivalent to repeated rows: a fit to weights that are all 1000
-            times as large shrinks less, as one to a thousand copies of each row. Divide weights
-            that count no rows by their mean, so that W is near the number of rows.
+            because integer weights are equivalent to repeated rows. If all weights are 1000 times
+            as large, the fit shrinks less, like a fit to a thousand copies of each row. Divide
+            weights that count no rows by their mean, so that W is near the number of rows.
         interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
-            Which features may interact: all features that are cut on a path from the root to a leaf
-            are from one of these groups (lists, tuples or sets) of indices or names. Features in no
-            group form one together. "pairwise" allows any two features on a path,
-            "no_interactions" one. The features of `max_features` are drawn from those that may be
-            cut.
+            Groups (lists, tuples or sets) of features, by indices or names, that may interact: all
+            features on a path from the root to a leaf are from one group. Features in no group form
+            one together. "pairwise" allows any two features on a path, "no_interactions" one. The
+            features of `max_features` are drawn from those that may be cut.
         """,
     "nodes": """
         tree_ : Tree
@@ -487,15 +486,15 @@ class BinnedTreeRegressor(BaseBinnedTree, RegressorMixin, DecisionTreeRegressor)
     %(of_max_bins)s
     criterion : {"squared_error", "absolute_error", "quantile", "poisson"}, \
             default="squared_error"
-        What a split minimises: the squared error, the absolute error, for which the value of a node
-        is the median of its targets, the pinball loss, for which it is their quantile of level
-        `quantile`, or half the mean Poisson deviance. Where all numbers between two targets are
-        quantiles, the value is the middle, as in scikit-learn. Medians and quantiles require
-        `monotonic_cst=None` and features that are not categorical.
+        What a split minimises: the squared error, the absolute error, the pinball loss, or half the
+        mean Poisson deviance. For the absolute error the value of a node is the median of its
+        targets; for the pinball loss it is their quantile of level `quantile`. Where all numbers
+        between two targets are quantiles, the value is the middle, as in scikit-learn. Medians and
+        quantiles require `monotonic_cst=None` and features that are not categorical.
     %(rules_of_growth)s
     l2_regularization : float, default=0.0
-        With criterion="squared_error", the value of a node is the sum of the residuals about the
-        mean of y, divided by the weight of the node plus this number, and added to the mean.
+        With criterion="squared_error", the value of a node is the mean of y, plus the sum of the
+        residuals about it divided by (the weight of the node plus this number).
     min_weight_leaf : float or None, default=None
         The least weight of a leaf. In rounds of the second order of gradient boosting it is the
         least sum of second derivatives, and None is 0.001; otherwise None is 0.
@@ -503,9 +502,9 @@ class BinnedTreeRegressor(BaseBinnedTree, RegressorMixin, DecisionTreeRegressor)
         The number or the share (rounded down) of the features that are drawn for the tree. None
         uses all features.
     target_components : int or None, default=None
-        For several targets: cuts are compared by so many principal components of the targets (in
+        For several targets: splits are compared by so many principal components of the targets (in
         gradient boosting, of the negative gradients), as in the sketches of Iosipovoi and
-        Vakhrushev (2022); leaves still get a value for each target. None compares by all targets.
+        Vakhrushev (2022). Leaves still get a value for each target. None compares by all targets.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1, -1 or 0 for predictions that increase, decrease or are free in a feature. A dict has the
         signs of the constrained features by their names. Impurities, importances and pruning are

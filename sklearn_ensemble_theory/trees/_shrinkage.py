@@ -239,16 +239,16 @@ def shrink(
     -------
     shrunk : object
         Another fitted tree, with the attribute `shrinkage_`, the parameter. After "cv" also
-        `shrinkage_path_`, a dict with the arrays `reg_param` and `loss`: 1 - R², or the Brier score
-        (the sum of the squared errors of the probabilities), both as means over the outputs. This
-        tree stays as it is.
+        `shrinkage_path_`, a dict with the arrays `reg_param` and `loss`. The loss is 1 - R², or the
+        Brier score (the sum of the squared errors of the probabilities), as means over the outputs.
+        This tree stays as it is.
 
     Raises
     ------
     ValueError
-        If `reg_param` or one of `reg_params` is negative, if "cv" is asked for without X and y or
-        with others than those of the fit, if the criterion is one of quantiles, or if the tree has
-        been shrunk before.
+        If `reg_param` or one of `reg_params` is negative. For "cv", if X and y are missing or
+        differ from those of the fit. If the criterion is one of quantiles, or the tree has been
+        shrunk before.
 
     Notes
     -----

@@ -65,11 +65,11 @@ TEXTS = {
         ----------
         n_estimators : int, "cv" or CVRounds, default="cv"
             Number of stumps, which follow the smoothing rounds. "cv" chooses the number, from 0 on,
-            with the least mean loss over the held-out folds; `CVRounds` has the options of this
-            choice, and its `cv` gives the folds if `cv` is None. The search ends if
-            ``10 / learning_rate`` rounds give no new minimum. A number sets the stumps only: all
-            other choices are made on the same folds as with "cv". So you get the same model if you
-            pass `n_estimators_` back, with the same folds: after ``CVRounds(cv=3)``, with ``cv=3``.
+            with the least mean loss over the held-out folds. `CVRounds` has the options of this
+            choice; its `cv` gives the folds if the parameter `cv` is None. The search ends if ``10
+            / learning_rate`` rounds give no new minimum. A number sets the stumps only: all other
+            choices are made on the same folds as with "cv". So you get the same model if you pass
+            `n_estimators_` back, with the same folds: after ``CVRounds(cv=3)``, with ``cv=3``.
             Plain boosting of stumps is a number with ``smoothing_rounds=0, interactions=0``, which
             needs no folds.
         """,
@@ -88,19 +88,20 @@ TEXTS = {
         max_bins : int, "auto" or sequence of p sequences of float, default="auto"
             Maximum number of bins per feature, of about the same weight each, or the increasing
             thresholds of each feature. A feature with at most this number of distinct values has a
-            bin for each value. "auto" means 64, of which the first and the last are divided into
-            up to seven of falling weight, and refined bins in fits to at least 10,000 rows in
-            memory: a first fit with 32 bins shows which features matter; these get more bins, at
-            most 240, and thresholds at the jumps that the data show.
+            bin for each value. "auto" means 64, of which the first and the last are divided into up
+            to seven of falling weight. In fits to at least 10,000 rows in memory "auto" also
+            refines the bins. A first fit with 32 bins shows which features matter. These get more
+            bins, at most 240, and thresholds at the jumps that the data show.
         interactions : int, float, "auto", "cv" or array-like of pairs, default="cv"
-            Pairs of features whose functions are added to those of single features: so many, or
-            this multiple of p, of those that are found to interact most [Lou et al. 2013]; "auto"
-            for those whose interaction is significant at the level 0.05, all pairs taken together,
-            and at most 0.9 p; "cv" for these if the held-out rows are predicted better with them;
-            given pairs of numbers or names of features; 0 for none.
-            "auto" and "cv" look among about 1,000 pairs and scores: of many features, those with
-            the largest functions. With three or more classes, Dask collections, `partial_fit`, or
-            splits that are no folds, "cv" looks for none.
+            Pairs of features whose functions are added to the functions of single features; 0 for
+            none. An int is the number of pairs, and a float this number as a multiple of p: the
+            pairs that interact most are taken [Lou et al. 2013]. "auto" takes the pairs whose
+            interaction is significant at the level 0.05, all pairs taken together, and at most 0.9
+            p. "cv" takes these pairs if the held-out rows are predicted better with them. You can
+            also give the pairs, by numbers or names of features. "auto" and "cv" look among about
+            1,000 pairs and scores: of many features, those with the largest functions. With three
+            or more classes, Dask collections, `partial_fit`, or splits that are no folds, "cv"
+            looks for none.
         exclude : array-like, default=None
             Terms that are left out: features by name or number, and pairs of them as tuples. An
             excluded feature has no function and is in no pair.
@@ -111,24 +112,25 @@ TEXTS = {
             category of weight W is shrunk by the factor W / (W + 10), as by the default
             `cat_smooth` of binned trees.
         monotonic_cst : array-like of int of shape (p,) or dict, default=None
-            1 for features whose function may only increase, -1 for decreasing ones, and 0 without
-            a constraint, for each feature, or by the names of the constrained ones; for two
-            classes of the log-odds, for more it is not possible. With `interactions` it is the sum
-            of all terms that is monotonic in the feature. These features have no smoothing rounds.
+            For each feature, 1 if its function may only increase, -1 if it may only decrease, and 0
+            without a constraint; or a dict with the names of the constrained features. For two
+            classes the constraint is on the log-odds. For more classes constraints are not
+            possible. With `interactions` it is the sum of all terms that is monotonic in the
+            feature. These features have no smoothing rounds.
         """,
     "cv": """
         cv : int, cross-validation generator, iterable or None, default=None
             The folds for all choices of the fit. None takes those of `CVRounds`, five by default,
-            which are drawn in the order of y. Splits that are no folds, such as `TimeSeriesSplit`
-            and `ShuffleSplit`, are fitted one by one: they choose numbers of rounds, but no pairs,
-            and give neither `held_out` nor standard errors of terms.
+            which are drawn in the order of y. Splits that are not folds, such as `TimeSeriesSplit`
+            and `ShuffleSplit`, are fitted one by one. They choose numbers of rounds, but no pairs,
+            and do not give `held_out` or standard errors of terms.
         """,
     "held_out": """
         held_out : "cv", int, cross-validation generator, iterable or None, default=None
-            The folds whose models are kept for predictions of rows that a model has not seen, by
-            which intervals and sets of predictions are computed: "cv" for those of `cv`, or with a
-            number of stumps and without `cv` a number of folds or their splits, for all choices of
-            the fit. The methods do not exist for None.
+            The folds whose models are kept, to compute prediction intervals and sets from held-out
+            predictions. "cv" keeps the models of the folds of `cv`. With a number of stumps and
+            without `cv`, it is a number of folds or their splits, for all choices of the fit. The
+            methods do not exist for None.
         verbose : int, default=0
             1 prints progress every few seconds, 2 more often. Callbacks of `sklearn.callback` see
             the model at the end of the fit only.
@@ -1055,8 +1057,8 @@ class BaseAdditive(FitsBatches, ReadsOnce, BaseEstimator):
         Raises
         ------
         ValueError
-            If a term is none of this model, a pair has no functions of its features beside it,
-            there are more than two classes, or the rows do not fit the model.
+            If the model does not have a given term, or has a pair without the functions of its
+            features. If there are more than two classes, or the rows do not fit the model.
 
         Notes
         -----

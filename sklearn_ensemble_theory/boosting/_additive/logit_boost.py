@@ -198,9 +198,9 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         Raises
         ------
         ValueError
-            If pairs or `held_out` need folds and `cv` has none; if the sums over a single cut with
-            all others, or with Dask collections those over all pairs of cuts, exceed the
-            `working_memory` of scikit-learn's configuration.
+            If pairs or `held_out` need folds and `cv` has none. If the sums over one cut with all
+            others exceed the `working_memory` of scikit-learn's configuration; with Dask
+            collections, the sums over all pairs of cuts.
         """
         rows = self._checked_rows(X, y, sample_weight, groups=groups, offset=offset)
         classes = rows.classes

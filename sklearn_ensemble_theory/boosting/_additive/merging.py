@@ -76,9 +76,9 @@ def merge_additive_models(
     Raises
     ------
     ValueError
-        If the classes or the loss of a model are not those of the first one, a feature has
-        categories in one model and numbers in another, features without names differ in number,
-        or "sums" are not there or of other bins.
+        If a model has other classes or another loss than the first. If a feature has categories in
+        one model and numbers in another, or features without names differ in number. If "sums" are
+        missing or of other bins.
 
     Notes
     -----

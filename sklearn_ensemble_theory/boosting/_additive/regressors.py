@@ -85,14 +85,14 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
 
     %(n_estimators)s
     loss : str or object, default="squared_error"
-        "squared_error", "absolute_error", "huber" or "quantile", whose score is the prediction;
-        "poisson", "gamma" or "tweedie", whose prediction is the exponential of the score;
-        "binomial", for shares of successes, whose score is the log-odds; an instance of a class in
-        `boosting.losses`, such as ``QuantileLoss(0.9)``, ``TweedieLoss(1.3)`` or
-        ``HuberLoss(quantile=0.9)``, which are what the names stand for at their defaults, or any
-        object with methods ``value(y, u)`` and ``gradient(y, u)`` of targets and scores. A method
-        ``hessian(y, u)`` makes the steps those of Newton; without it they are those of a parabola
-        with the curvature `smoothness` of the object, or with the slope of the gradient.
+        For "squared_error", "absolute_error", "huber" and "quantile" the score is the prediction.
+        For "poisson", "gamma" and "tweedie" the prediction is the exponential of the score. For
+        "binomial", the loss for shares of successes, the score is the log-odds. A name stands for a
+        class in `boosting.losses` with its defaults; for other values pass an instance, such as
+        ``QuantileLoss(0.9)``, ``TweedieLoss(1.3)`` or ``HuberLoss(quantile=0.9)``. Any object with
+        methods ``value(y, u)`` and ``gradient(y, u)`` of targets and scores is accepted too. With a
+        method ``hessian(y, u)``, the steps are Newton steps. Without it, a parabola replaces the
+        loss, with the curvature `smoothness` of the object or the slope of the gradient.
     %(rates)s
     %(bins_and_terms)s
     %(cv)s
@@ -229,10 +229,10 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         Raises
         ------
         ValueError
-            If y is not in the domain of the loss, such as negative counts; if pairs or `held_out`
-            need folds and `cv` has none; if the sums over a single cut with all others, or with
-            Dask collections those over all pairs of cuts, exceed the `working_memory` of
-            scikit-learn's configuration.
+            If y is not in the domain of the loss, such as negative counts. If pairs or `held_out`
+            need folds and `cv` has none. If the sums over one cut with all others exceed the
+            `working_memory` of scikit-learn's configuration; with Dask collections, the sums over
+            all pairs of cuts.
         """
         rows = self._checked_rows(X, y, sample_weight, groups=groups, offset=offset)
         plan = self._plan_for(rows)

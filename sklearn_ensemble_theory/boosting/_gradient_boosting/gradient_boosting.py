@@ -137,10 +137,10 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
         sample_weight : array-like of shape (n_samples,) or Dask collection, default=None
             Non-negative weights. Rows of weight 0 are left out.
         monitor : callable, default=None
-            Called after each round as ``monitor(i, model, variables)``: the index of the round, a
-            copy of the estimator as if the fit had ended with this round, and a dict with the
-            training rows "X", "y" and "sample_weight" and their scores "raw_predictions". The fit
-            ends if it returns True.
+            Called after each round as ``monitor(i, model, variables)``. `i` is the index of the
+            round, and `model` a copy of the estimator as if the fit had ended with this round.
+            `variables` is a dict with the training rows "X", "y" and "sample_weight" and their
+            scores "raw_predictions". The fit ends if it returns True.
         X_val, y_val : array-like of shape (n_val, n_features) and of that of y, default=None
             Validation rows. Their risk is recorded in `validation_scores_`. If `n_iter_no_change`
             is given, it determines when to stop, no fraction of X is held out, and the rounds after
@@ -155,8 +155,8 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
         Raises
         ------
         ValueError
-            If the targets are outside the loss's domain, the step rule cannot be used with the
-            loss or the base learner, the base learner does not support given weights, or
+            If the targets are outside the loss's domain. If the step rule cannot be used with the
+            loss or the base learner. If the base learner does not support given weights. If
             parameters of the default trees are given together with `estimator`. With Dask
             collections also for parameters that need all rows in memory.
         """
@@ -415,12 +415,12 @@ class GradientBoostingRegressor(BoostedRegressor, GradientBoosting):
 
     %(base_learner)s
     loss : str or object, default="squared_error"
-        The name of a loss of real targets, which `boosting.losses` lists: ``"squared_error"``,
-        ``"absolute_error"``, ``"huber"`` or ``"quantile"`` (see `alpha`), for instance; with
-        logarithmic link ``"poisson"`` and ``"tweedie"`` for y of at least 0 and ``"gamma"`` for y
-        above 0; ``"binomial"`` for shares of successes between 0 and 1, with the numbers of trials
-        as `sample_weight`, and probabilities as predictions. Or an instance of a class in
-        `boosting.losses`, such as ``TweedieLoss(1.3)``, or any object with methods
+        The name of a loss of real targets, which `boosting.losses` lists. For example, it can be
+        ``"squared_error"``, ``"absolute_error"``, ``"huber"`` or ``"quantile"`` (see `alpha`). With
+        logarithmic link it can be ``"poisson"`` or ``"tweedie"`` for y of at least 0, and
+        ``"gamma"`` for y above 0. ``"binomial"`` is for shares of successes between 0 and 1, with
+        the numbers of trials as `sample_weight`, and predicts probabilities. Or an instance of a
+        class in `boosting.losses`, such as ``TweedieLoss(1.3)``, or any object with methods
         ``value(y, u)`` and ``gradient(y, u)``.
     %(rounds_and_rows)s
     init : estimator, "zero" or None, default=None
@@ -433,12 +433,12 @@ class GradientBoostingRegressor(BoostedRegressor, GradientBoosting):
     %(round_verbose)s
     %(stopping)s
     multi_output : {"one_tree", "separate"} or None, default=None
-        For y of several columns. "one_tree" grows one tree a round, whose leaves have a value for
-        each target, and which is split by the sum of the gains over targets: scale targets to
-        similar sizes. "separate" grows a tree for each target, as a model for each would. None is
-        one tree if the trees can have such leaves (of at most 255 bins, without constraints), and
-        separate ones otherwise. One tree makes a smaller model, and is often as good or better if
-        the targets depend on the same features; separate ones are better if they do not.
+        For y of several columns. "one_tree" grows one tree per round, whose leaves have a value for
+        each target. It is split by the sum of the gains over targets: scale targets to similar
+        sizes. "separate" grows a tree for each target, as a model for each would. None is one tree
+        if the trees can have such leaves (of at most 255 bins, without constraints), and separate
+        ones otherwise. One tree makes a smaller model, and is often as good or better if the
+        targets depend on the same features; separate ones are better if they do not.
 
     Attributes
     ----------
@@ -574,10 +574,10 @@ class GradientBoostingClassifier(BoostedClassifier, GradientBoosting):
 
     %(base_learner)s
     loss : str or object, default="log_loss"
-        ``"log_loss"`` (logistic, or multinomial for more than two classes); for two classes also
-        ``"exponential"``, ``"hinge"`` or another name of a loss of two classes that
-        `boosting.losses` lists, an instance of a class there, or any object with methods
-        ``value(y, u)`` and ``gradient(y, u)`` for y in -1 and +1.
+        ``"log_loss"`` is logistic, or multinomial for more than two classes. For two classes it can
+        also be ``"exponential"``, ``"hinge"`` or another loss of two classes in `boosting.losses`,
+        by its name or as an instance. Any object with methods ``value(y, u)`` and ``gradient(y,
+        u)`` for y in -1 and +1 is accepted too.
     %(rounds_and_rows)s
     init : estimator, "zero" or None, default=None
         Initial scores: those for the probabilities of a classifier, which is fitted first; 0 with
@@ -587,9 +587,9 @@ class GradientBoostingClassifier(BoostedClassifier, GradientBoosting):
     %(stopping)s
     %(class_weight)s
     multi_output : {"one_tree", "separate"} or None, default=None
-        For more than two classes. "separate", and None, grow a tree for each class and round;
-        "one_tree" grows one a round, whose leaves have a value for each class, and which is split
-        by the sum of the gains over classes: a smaller model, in which a round lowers the loss by
+        For more than two classes. "separate" (and None) grows a tree for each class and round.
+        "one_tree" grows one tree per round, whose leaves have a value for each class. It is split
+        by the sum of the gains over classes. The model is smaller, but a round lowers the loss by
         less.
 
     Attributes

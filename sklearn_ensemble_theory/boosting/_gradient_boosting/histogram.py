@@ -369,10 +369,10 @@ class HistGradientBoostingRegressor(BoostedRegressor, HistogramBoosting):
     Parameters
     ----------
     loss : str or object, default="squared_error"
-        "squared_error", "absolute_error", "gamma" and "poisson" (logarithmic link; targets above 0,
-        or of at least 0), "quantile", or any object with methods ``value(y, u)`` and
-        ``gradient(y, u)``, such as an instance of a class in `boosting.losses`: among them
-        `TweedieLoss` and, for shares of successes, `BinomialLoss`.
+        "squared_error", "absolute_error" or "quantile"; with logarithmic link "gamma" for targets
+        above 0 and "poisson" for targets of at least 0. Any object with methods ``value(y, u)`` and
+        ``gradient(y, u)`` is accepted too, such as an instance of a class in `boosting.losses`.
+        Among these are `TweedieLoss` and, for shares of successes, `BinomialLoss`.
     quantile : float, default=None
         The quantile of ``loss="quantile"``, strictly between 0 and 1.
     %(histogram_trees)s

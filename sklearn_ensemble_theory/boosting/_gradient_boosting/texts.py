@@ -10,10 +10,10 @@ TEXTS = {
         """,
     "interaction_cst": """
         interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
-            Which features may interact: all features that are cut on a path of a tree are from one
-            of these groups of indices or names; those in no group form one together. "pairwise"
-            allows any two features on a path; with "no_interactions" the scores are a sum of
-            functions of one feature each.
+            Groups of features (indices or names) that may interact: all features on a path of a
+            tree are from one group. Features in no group together form one group. "pairwise" allows
+            any two features on a path; with "no_interactions" the scores are a sum of functions of
+            one feature each.
         """,
     "categorical_features": """
         categorical_features : array-like, "from_dtype", Categories or None, default="from_dtype"
@@ -40,14 +40,14 @@ TEXTS = {
         estimator : regressor, default=None
             The base learner. None grows trees that the parameters `max_depth`, `max_features` and
             so on describe: `BinnedTreeRegressor`, whose columns are cut into `max_bins` bins once
-            for all rounds. A sparse X has the model of the same X as an array, from its stored
-            values alone; but where it has more than 2^22 values, zeros included, trees of more
-            than 512 leaves or 8 levels, in more than 255 bins or with `max_features` are the exact
-            `DecisionTreeRegressor` of scikit-learn. Give an estimator for more options, as in
-            ``BinnedTreeRegressor(max_depth=3, l2_regularization=1)``; the parameters that describe
-            the default trees must then keep their defaults. The columns of `DecisionStumpRegressor`
-            are sorted once for all rounds. An estimator without such a preparation gets data frames
-            and missing values as they are.
+            for all rounds. A sparse X gives the same model as the same X as an array, from its
+            stored values alone. The exception is a sparse X of more than 2^22 values, zeros
+            included: trees of more than 512 leaves or 8 levels, in more than 255 bins or with
+            `max_features` are then scikit-learn's exact `DecisionTreeRegressor`. Give an estimator
+            for more options, as in ``BinnedTreeRegressor(max_depth=3, l2_regularization=1)``; the
+            parameters that describe the default trees must then keep their defaults. The columns of
+            `DecisionStumpRegressor` are sorted once for all rounds. An estimator without such a
+            preparation gets data frames and missing values as they are.
         """,
     "rounds_and_rows": """
         learning_rate : float or callable, default=0.1
@@ -96,37 +96,38 @@ TEXTS = {
             Stop if the validation risk is not below one of those of the last `n_iter_no_change`
             rounds by more than `tol`. If you give `X_val` to `fit`, the rounds up to the best
             score of these rows are kept; otherwise all, as in scikit-learn. None is no early
-            stopping. All risks by "huber" have the delta of the validation rows at the start; in
-            scikit-learn's they have that of each round, which falls with the residuals, and so do
-            its risks.
+            stopping. All risks by "huber" use the delta of the validation rows at the start.
+            scikit-learn uses the delta of each round, which falls with the residuals, so its risks
+            fall too.
         tol : float, default=1e-4
             Tolerance of `n_iter_no_change`, as a share of the deviance of the constant model on
             the validation rows, for the squared error their variance: the units of y do not
             matter. With `scoring` in the units of the metric.
         scoring : str, callable or None, default="loss"
-            What is recorded of the validation rows, and decides with `n_iter_no_change`: the loss;
-            or the name of a scorer of scikit-learn's, a scorer ``scorer(estimator, X, y)`` or
-            `score` (None), which are to rise. ``n_estimators=CVRounds(scoring=)`` has its own.
+            What is recorded of the validation rows, and decides with `n_iter_no_change`. It is the
+            loss, which is to fall, or a score, which is to rise: the name of a scikit-learn scorer,
+            a scorer ``scorer(estimator, X, y)``, or `score` (None).
+            ``n_estimators=CVRounds(scoring=)`` has its own.
         held_out : "cv", int, cross-validation generator, iterable or None, default=None
             Which folds predict the training rows by models that have not seen them, for
             uncertainty: "cv" takes those of ``n_estimators="cv"``, a number or a splitter its own.
             Splits have to test on each row once, and those of its own to train on all others.
-            The model then keeps its training rows, which are part of its pickle, and has the
-            methods that make further fits to parts of them when they are first asked for; see
-            `standard_error`. None keeps nothing, and these methods are hidden.
+            The model then keeps its training rows, which are part of its pickle. Its methods make
+            further fits to parts of these rows when you first call them; see `standard_error`. None
+            keeps nothing, and these methods are hidden.
         ccp_alpha : float, default=0.0
             Of the default trees: the complexity parameter of minimal cost-complexity pruning. Trees
             that are pruned are scikit-learn's exact ones.
         max_bins : int or None, default=255
             Of the default trees: the largest number of bins of a column. None grows scikit-learn's
-            exact trees with the draws of its gradient boosting: for the same `random_state` the
-            model is the same up to rounding and, if several splits are equally good, ties.
+            exact trees with the draws of its gradient boosting. For the same `random_state` the
+            model is then the same, up to rounding and ties between equally good splits.
         %(categorical_features)s
         %(monotonic_cst)s
         %(interaction_cst)s
         step : str or Step, default="fixed"
             Rule for the coefficient b of a round's outputs psi, before it is multiplied by
-            `learning_rate`, by its name or as an instance of a class in `boosting.steps`, with its
+            `learning_rate`. Give its name, or an instance of a class in `boosting.steps` with
             options:
 
             - "fixed": 1.

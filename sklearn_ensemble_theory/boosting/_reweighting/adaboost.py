@@ -120,9 +120,10 @@ class AdaBoostClassifier(FitsBatches, WeightedVotes):
         stumps return a value for each side and class.
     resample : bool or "auto", default="auto"
         If True, each weak learner is fitted to n rows drawn with replacement, with the weights of
-        the round as probabilities, instead of to all rows under these weights (Freund and Schapire
-        1996). Its error and coefficient are those on all rows. ``"auto"`` does so only if the `fit`
-        of the weak learner does not support `sample_weight`; with False this is an error.
+        the round as probabilities (Freund and Schapire 1996). If False, it is fitted to all rows
+        with these weights. Its error and coefficient are those on all rows. ``"auto"`` does so only
+        if the `fit` of the weak learner does not support `sample_weight`; with False this is an
+        error.
     %(seed)s
     %(progress)s
 
@@ -151,7 +152,7 @@ class AdaBoostClassifier(FitsBatches, WeightedVotes):
         error for two classes. For ``"discrete"`` with ``learning_rate=1`` it is the running
         product of 2 sqrt(eps_t (1 - eps_t)) [Ghoshdastidar, theorem En.4]. For K > 2 classes and
         ``"mh"``, ``"real"`` or ``"gentle"`` it bounds the Hamming loss, the weight of the rows and
-        classes with the wrong sign (Schapire and Singer 1999); sqrt(K - 1) times it bounds the
+        classes with the wrong sign (Schapire and Singer 1999). sqrt(K - 1) times it bounds the
         training error. For ``"mh"`` it is the same product.
     stop_reason_ : {"n_estimators", "perfect", "no edge", "callback"}
         Why there were no more rounds. ``"perfect"``: a weak learner made no error, and only that
@@ -277,10 +278,10 @@ class AdaBoostClassifier(FitsBatches, WeightedVotes):
         Raises
         ------
         ValueError
-            If the weak learner cannot be used with the variant, does not take the missing values
-            of X, or is a given one that is no better than guessing in the first round. With Dask
-            collections also for other learners than decision stumps, for ``resample=True`` and for
-            callbacks.
+            If the weak learner cannot be used with the variant, or does not support the missing
+            values of X. If a given weak learner is no better than guessing in the first round. With
+            Dask collections also for other learners than decision stumps, for ``resample=True`` and
+            for callbacks.
         """
         routed = self._routed(fit_params)
         self._check_learning_rate()

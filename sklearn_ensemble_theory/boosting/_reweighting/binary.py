@@ -127,9 +127,9 @@ class BinaryBooster(WeightedVotes):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; only their ratios matter. Rows of weight 0 are left out.
         groups : array-like of shape (n_samples,), default=None
-            Labels of the rows that belong together, such as those of one patient. Where rows are
-            held out, `validation_fraction` of the groups are, and all rows of a group are on the
-            same side; so they are in the splits by which a parameter is chosen.
+            Labels of the rows that belong together, such as those of one patient. If rows are held
+            out, `validation_fraction` of the groups are, and all rows of a group are on the same
+            side. The same holds for the splits that choose a parameter.
         %(learner_params)s
 
         %(returns_self)s
@@ -137,8 +137,9 @@ class BinaryBooster(WeightedVotes):
         Raises
         ------
         ValueError
-            If parameters do not fit each other, the weak learner is no classifier, does not support
-            weights or the missing values of X, or is no better than guessing in the first round.
+            If parameters do not fit each other. If the weak learner is not a classifier, does not
+            support weights or the missing values of X, or is no better than guessing in the first
+            round.
         """
         plans, choice = self._plans(), self._choice()
         learner = self._boosted_learner()

@@ -141,9 +141,9 @@ class MassartBoostClassifier(BinaryBooster):
         Only if the noise rate was chosen: the candidates "noise_rate", their potentials on the
         held-out rows "split0_score", ..., the "mean_score" and its "standard_error".
     moves_ : ndarray of shape (n_rounds,)
-        "all" where a weak learner's vote was added to the scores of all rows, "unconfident" where
-        it was added to those below the threshold alone, "shrink" where the confident scores were
-        moved towards 0.
+        "all" if a weak learner's vote was added to the scores of all rows, "unconfident" if it was
+        added only to scores below the threshold, "shrink" if the confident scores were moved
+        towards 0.
     steps_ : ndarray of shape (n_rounds,)
         The coefficient of each round.
     gains_ : ndarray of shape (n_rounds,)

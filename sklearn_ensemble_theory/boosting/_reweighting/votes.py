@@ -273,8 +273,8 @@ TEXTS = {
         """,
     "early_stopping": """
         n_iter_no_change : int, default=None
-            If given, a part of the rows is held out, boosting ends when their error has not
-            decreased for so many rounds, and the rounds up to the least error are kept.
+            If given, a part of the rows is held out. Boosting ends when their error has not
+            decreased for so many rounds, and keeps the rounds up to the least error.
         validation_fraction : float, default=0.1
             The share of rows to hold out for `n_iter_no_change`.
         """,

@@ -114,9 +114,9 @@ def projected_gradient_descent(
     start : array-like of shape (p,)
         beta_1; projected onto the set if it is not in it.
     step_size : float, array-like of shape (n_iter,), callable or "adaptive"
-        eta_s > 0: the same for all steps; one for each step; a function of s = 1, 2, ...; or
-        D / sqrt(2 (|g_1|² + ... + |g_s|²)), with D the diameter of the set, which needs to know
-        neither k nor L. The last one only counts for `last` and `bound`.
+        eta_s > 0: the same for all steps, one for each step, or a function of s = 1, 2, ....
+        "adaptive" is D / sqrt(2 (|g_1|² + ... + |g_s|²)), with D the diameter of the set, which
+        depends on neither k nor L. The last one only counts for `last` and `bound`.
     n_iter : int
         k, the number of iterates in the mean, at least 1.
     constraint : {"l1", "l2", "simplex"} or None, default=None
@@ -139,9 +139,9 @@ def projected_gradient_descent(
     TypeError
         If `gradient` is not callable, or `samples` is not an iterable.
     ValueError
-        If an argument is outside of its range, if a gradient, a step or an iterate is not finite or
-        of another shape, if the largest entry of a gradient is not 0 and outside of 1e-150 to
-        1e150, if there are too few samples, or if "adaptive" is given without a set.
+        If an argument is outside of its range, there are too few samples, or "adaptive" is given
+        without a set. If a gradient, a step or an iterate is not finite or of another shape. If the
+        largest entry of a gradient is not 0 and outside of 1e-150 to 1e150.
 
     See Also
     --------

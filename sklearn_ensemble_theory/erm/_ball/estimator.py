@@ -112,9 +112,10 @@ class BallConstrainedClassifier(ClassifierMixin, FitsBatches, ReadsOnce, BaseEst
     norm : {"l2", "l1"}, default="l2"
         The norm of the coefficients. With "l1" many of them are 0.
     solver : {"auto", "gd", "sgd"}, default="auto"
-        - "auto": to the duality gap `tol`. Newton's method over the ball, for the l1 norm over a
-          working set of features; accelerated projected gradients for more than 1,500 features
-          at a time; for the hinge loss smoothed hinges, or with the l1 norm a linear program.
+        - "auto": to the duality gap `tol`. Newton's method over the ball; for the l1 norm, over a
+          working set of features. For more than 1,500 features at a time it is accelerated
+          projected gradients. For the hinge loss it is smoothed hinges, or with the l1 norm a
+          linear program.
         - "gd": the mean of `max_iter` projected subgradient steps with the step size of
           [Shah, theorem 26].
         - "sgd": the mean of `max_iter` stochastic subgradient steps with the step size of
@@ -132,10 +133,10 @@ class BallConstrainedClassifier(ClassifierMixin, FitsBatches, ReadsOnce, BaseEst
         Seed of the rows that "sgd" draws.
     %(class_weight)s
     kernel : str or callable, default="linear"
-        A positive semi-definite kernel k(x, x'): one of
-        ``sklearn.metrics.pairwise.pairwise_kernels`` by name, "linear", "poly" or "polynomial",
-        "rbf", "laplacian", "sigmoid", "cosine", "chi2" or "additive_chi2"; "precomputed" if X has
-        the values for all pairs of rows; or a function of two rows that returns a number. With
+        A positive semi-definite kernel k(x, x'). A name is one of
+        ``sklearn.metrics.pairwise.pairwise_kernels``: "linear", "poly" or "polynomial", "rbf",
+        "laplacian", "sigmoid", "cosine", "chi2" or "additive_chi2". Use "precomputed" if X has the
+        values for all pairs of rows, or pass a function of two rows that returns a number. With
         other kernels than "linear" the norm has to be "l2", and there are at most 5,000 rows.
     gamma : float, default=None
         Parameter of the kernels "rbf", "laplacian", "polynomial", "chi2" and "sigmoid"; None is the
@@ -164,9 +165,9 @@ class BallConstrainedClassifier(ClassifierMixin, FitsBatches, ReadsOnce, BaseEst
         Only if the radius was chosen: the candidates "radius", their held-out risks
         "split0_score", ..., the "mean_score" and its "standard_error".
     dual_gap_ : float
-        The risk on the training rows is at most this above the minimum over the ball: the
-        difference between it and the value of the dual problem at a feasible point. With several
-        classes the largest one. Not after `partial_fit`.
+        The risk on the training rows is at most this above the minimum over the ball. It is the
+        difference between the risk and the value of the dual problem at a feasible point. With
+        several classes the largest one. Not after `partial_fit`.
     suboptimality_bound_ : float
         A bound on the same difference that is known before the fit: 2 L R / sqrt(k) with "gd", and
         for the expectation with "sgd"; `dual_gap_` with "auto". After `partial_fit` it bounds, in
@@ -324,8 +325,8 @@ class BallConstrainedClassifier(ClassifierMixin, FitsBatches, ReadsOnce, BaseEst
         ------
         ValueError
             If the rows of positive weight have one class only, or if the exponential loss
-            overflows in the ball with "gd" or "sgd". With a kernel, if the norm is not "l2", if
-            there are more than 5,000 rows of positive weight, or if the matrix of the kernel is not
+            overflows in the ball with "gd" or "sgd". With a kernel: if the norm is not "l2", or
+            there are more than 5,000 rows of positive weight. If the matrix of the kernel is not
             finite, not symmetric or not positive semi-definite. If radii are compared, if the
             training rows of a split lack a class.
 
@@ -491,8 +492,8 @@ class BallConstrainedClassifier(ClassifierMixin, FitsBatches, ReadsOnce, BaseEst
         Raises
         ------
         ValueError
-            If `classes` is missing in the first call or differs from that of previous ones, if y
-            contains a label that is not in it, or if features are above 1e50.
+            If `classes` is missing in the first call or differs from previous calls, if y contains
+            a label that is not in it, or if features are above 1e50.
         """
         first = getattr(self, "_states", None) is None
         X, y = validate_data(
