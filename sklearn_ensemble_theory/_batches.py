@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import compress, count
+from os import PathLike
 from typing import Any, Self, cast
 from zlib import crc32
 
@@ -38,6 +39,10 @@ NEW_ITERATOR = (
 SAME_BATCHES = (
     "every pass needs the same batches in the same order, which must not be shuffled: "
     f"{NEW_ITERATOR}"
+)
+FROM_FILES = (
+    "give a function that reads the files, such as pyarrow.dataset.dataset(path).to_batches or "
+    "lambda: (pandas.read_parquet(path) for path in paths)"
 )
 # What the messages of fits in blocks call Dask's chunks, and what it is here.
 WORDS = (("Dask collections", "batches"), ("each chunk", "each batch"))
@@ -309,6 +314,8 @@ class BatchSource:
             raise ValueError(f"batches has other rows than in an earlier pass; {SAME_BATCHES}.")
 
     def _parts(self, batch: Any) -> tuple[Any, Any, Any]:
+        if isinstance(batch, (str, PathLike)):
+            raise TypeError(f"a batch must hold rows; got the name {str(batch)!r}: {FROM_FILES}.")
         if self.target is not None:
             return self._of_columns(in_memory_table(batch))
         if not (isinstance(batch, (tuple, list)) and len(batch) in (2, 3)):
@@ -374,7 +381,11 @@ def _check_is_read_again(given: Any) -> None:
     """A TypeError for what is no batches, or what ends after one pass."""
     if any_collection(given):
         raise TypeError("batches is a Dask collection; give it to fit, which reads its chunks.")
-    if isinstance(given, (str, bytes, dict)) or hasattr(given, "shape") or _is_lazy(given):
+    if isinstance(given, (str, PathLike)):
+        raise TypeError(
+            f"batches must be an iterable of batches; got the name {str(given)!r}: {FROM_FILES}."
+        )
+    if isinstance(given, (bytes, dict)) or hasattr(given, "shape") or _is_lazy(given):
         cure = "lambda: frame.collect_batches()" if _is_lazy(given) else "[(X, y)]"
         raise TypeError(
             f"batches must be an iterable of batches; got one {type(given).__name__}. Use for "
@@ -385,9 +396,10 @@ def _check_is_read_again(given: Any) -> None:
     try:
         iterator = iter(given)
     except TypeError:
+        cure = ": give its method to_batches" if hasattr(given, "to_batches") else ""
         raise TypeError(
             f"batches must be an iterable of batches, or a function that returns one; got "
-            f"{type(given).__name__}."
+            f"{type(given).__name__}{cure}."
         ) from None
     if iterator is given:
         raise TypeError(

@@ -1,6 +1,8 @@
 """Fits of batches: the model of all rows, one batch in memory at a time, and what is refused."""
 
 import tracemalloc
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -307,7 +309,14 @@ def generator():
         (iter([]), TypeError, "a list_iterator, which ends after one pass"),
         (7, TypeError, "must be an iterable of batches.*got int"),
         (lambda: 7, TypeError, "a function that returns int"),
-        ("rows.csv", TypeError, "got one str"),
+        ("rows.csv", TypeError, r"got the name 'rows.csv': give a function that reads the files"),
+        (Path("rows.csv"), TypeError, r"got the name 'rows.csv': give a function"),
+        (["rows.csv"], TypeError, r"got the name 'rows.csv': .*to_batches.*\(in batch 0\)"),
+        (
+            SimpleNamespace(to_batches=list),
+            TypeError,
+            "SimpleNamespace: give its method to_batches",
+        ),
         (rows()[0], TypeError, r"got one ndarray. Use for example batches=\[\(X, y\)\]"),
         ([], ValueError, "has no batches"),
         (lambda: iter([]), ValueError, "has no batches"),
@@ -349,6 +358,11 @@ def test_frames_that_are_refused(change, message):
     batches[3] = change(batches[3])
     with pytest.raises((TypeError, ValueError), match=f"(?s){message}.*in batch 3"):
         L2BoostingRegressor(20).fit_batches(batches, target="target")
+
+
+def test_names_of_files_are_no_tables():
+    with pytest.raises(TypeError, match=r"got the name 'a.csv': give a function.*in batch 0"):
+        L2BoostingRegressor(20).fit_batches(["a.csv", "b.csv"], target="y")
 
 
 def test_names_in_some_batches_only():

@@ -402,3 +402,32 @@ def test_metrics_without_weights_are_refused_where_rows_have_them(scoring):
         assert clone(model).fit(X, y).score(X, y) > 0
         with pytest.raises(TypeError, match=r"scoring=.* takes no sample_weight"):
             model.fit(X, y, weight)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "data"),
+    [
+        (HistGradientBoostingRegressor, GradientBoostingRegressor, DIABETES),
+        (HistGradientBoostingClassifier, GradientBoostingClassifier, IRIS),
+    ],
+)
+def test_methods_that_need_held_out_name_the_estimator_that_has_them(ours, theirs, data):
+    settings = {**SAME, "n_estimators": 5}
+    kept = theirs(n_estimators=5, held_out=3).fit(*data)
+    plain = theirs(n_estimators=5).fit(*data)
+    needed = {name for name in dir(kept) if hasattr(kept, name) and not hasattr(plain, name)}
+    needed = {name for name in needed if not name.startswith("_")}
+    assert {"standard_error", "confidence_interval", "forget_training_rows"} < needed
+    model = ours(max_iter=5).fit(*data)
+    for name in needed:
+        assert not hasattr(model, name)
+        with pytest.raises(AttributeError, match=rf"{name}.*{theirs.__name__}\(.*held_out=10\)"):
+            getattr(model, name)
+    with pytest.raises(AttributeError, match=r"no attribute 'unknown'$"):
+        model.unknown  # noqa: B018
+    assert pickle.loads(pickle.dumps(model)).n_iter_ == 5
+    # The advice is the same model.
+    step = {"step": "newton"} if ours is HistGradientBoostingClassifier else {}
+    same = theirs(**settings, **step, held_out=10, random_state=0).fit(*data)
+    again = ours(max_iter=5, random_state=0).fit(*data)
+    np.testing.assert_array_equal(same.predict(data[0]), again.predict(data[0]))

@@ -50,6 +50,16 @@ from .model import AdditiveModel
 from .plan import Plan, Problem
 from .texts import TEXTS
 
+# Methods of `GradientBoosting*` that need its parameter `held_out`; a test compares the names.
+NEEDS_HELD_OUT = {
+    "confidence_interval",
+    "forget_training_rows",
+    "predict_distribution",
+    "predict_interval",
+    "predict_quantiles",
+    "predict_set",
+    "standard_error",
+}
 # "auto" stops early on more rows than this. A metric of training rows is that of as many.
 MANY_ROWS = 10_000
 
@@ -346,6 +356,18 @@ class HistogramBoosting(BaseGradientBoosting):
         super()._check_chunks(plan)
 
     # --- scikit-learn's conventions ---------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        message = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name in NEEDS_HELD_OUT:
+            is_class = isinstance(self, BoostedClassifier)
+            step, kind = ('step="newton", ', "Classifier") if is_class else ("", "Regressor")
+            message += (
+                ", because it has the parameters of scikit-learn's class. Fit the same trees with "
+                f"held_out: GradientBoosting{kind}({step}max_depth=None, max_leaf_nodes=31, "
+                "min_samples_leaf=20, held_out=10)"
+            )
+        raise AttributeError(message, name=name, obj=self)
 
     get_metadata_routing = BaseEstimator.get_metadata_routing
 

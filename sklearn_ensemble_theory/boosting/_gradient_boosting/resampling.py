@@ -383,7 +383,8 @@ def fold_of_rows(
     if each_row and (sum(len(test) for _, test in splits) != n_rows or (fold < 0).any()):
         raise ValueError(
             "held_out='cv' requires splits that test on each row once, as KFold has; give held_out "
-            "a number of folds."
+            "a number of folds. For a time series use averaging.SeriesIntervals of bagging or a "
+            "forest: its rows are not exchangeable."
         )
     return fold
 
