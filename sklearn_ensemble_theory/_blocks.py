@@ -24,6 +24,7 @@ from sklearn_ensemble_theory._graphs import (
     COMMON,
     Common,
     OwnGraph,
+    array_of_calls,
     computed,
     delayed_calls,
     futures_of,
@@ -561,10 +562,11 @@ def _one_frame(X: Any, y: Any, weight: Any) -> DaskBlocks | None:
     series = list(others.values())
     if not all(hasattr(one, "divisions") and getattr(one, "ndim", 0) == 1 for one in series):
         return None
-    if X.known_divisions and all(one.npartitions == X.npartitions for one in series):
-        return None
-    if not (all(one.known_divisions for one in (X, *series)) or _of_one_table(X, *series)):
-        return None
+    if not _of_one_table(X, *series):
+        if not all(one.known_divisions for one in (X, *series)):
+            return None
+        if all(one.npartitions == X.npartitions for one in series):
+            return None
     try:
         frame = X.assign(**others)
     except (NotImplementedError, ValueError):  # of another table
@@ -615,11 +617,22 @@ def _delayed(collection: Any, **options: Any) -> list[Any]:
     return _delayed(collection, optimize_graph=False)
 
 
+def _as_cut(frame: Any) -> list[Any]:
+    """The chunks of a data frame without further optimisation, also of releases of 2024."""
+    from dask.delayed import Delayed
+    from dask.highlevelgraph import HighLevelGraph
+
+    keys = frame.__dask_keys__()
+    name = keys[0][0]
+    graph = HighLevelGraph({name: dict(frame.__dask_graph__())}, {name: set()})
+    return [Delayed(key, graph, layer=name) for key in keys]
+
+
 def _chunkings(collection: Any) -> dict[int, list[Any]]:
     """The chunks by their number: as a table is cut, and with files that Dask reads together."""
     found = {}
     if hasattr(collection, "divisions") and hasattr(collection, "simplify"):
-        chunks = _delayed(collection.simplify(), optimize_graph=False)
+        chunks = _as_cut(collection.simplify())
         found[len(chunks)] = chunks
     chunks = _delayed(collection)
     found.setdefault(len(chunks), chunks)
@@ -738,44 +751,34 @@ def _lazily(
     method: Callable[..., Any], model: Estimator, X: Any, args: tuple, kwargs: dict[str, Any]
 ) -> Any:
     """The result for all chunks; a list of them where the method returns one of several outputs."""
-    from dask import delayed
-
     # Of the results: their dtypes, and their columns.
     example = method(model, _example(model, X), *args, **kwargs)
     several = isinstance(example, list)
-    known = delayed(model, traverse=False)
     found = [
-        _lazily_called(_Prediction(method, args, kwargs, np.asarray(one)[:0], place), known, X)
+        _lazily_called(_Prediction(method, args, kwargs, np.asarray(one)[:0], place), model, X)
         for place, one in enumerate(example if several else [example])
     ]
     return found if several else found[0]
 
 
-def _lazily_called(call: "_Prediction", delayed_model: Any, X: Any) -> Any:
+def _lazily_called(call: "_Prediction", model: Estimator, X: Any) -> Any:
     like = call.like
     if not hasattr(X, "numblocks"):
-        if like.ndim <= 2:
-            return X.map_partitions(call, delayed_model, meta=like)
-        # Dask makes no array of more axes from a data frame.
-        flat = X.map_partitions(
-            _in_two_axes, call, delayed_model, meta=_in_axes(like, (int(np.prod(like.shape[1:])),))
-        )
-        columns = tuple((n,) for n in like.shape[1:])
-        return flat.map_blocks(
-            _in_axes,
-            like.shape[1:],
-            dtype=like.dtype,
-            meta=like,
-            chunks=(flat.chunks[0], *columns),
-            new_axis=list(range(2, like.ndim)),
-        )
+        # Not by `map_partitions`: Dask loses frames of delayed objects there, and its releases
+        # until 2024.8 delayed arguments.
+        parts = _delayed(X)
+        calls = [(call, part.key, COMMON, number) for number, part in enumerate(parts)]
+        return array_of_calls(calls, parts, Common(model), like)
+    from dask import delayed
+
     if X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
     axes: dict[str, Any] = {"drop_axis": 1}
     if like.ndim > 1:
         axes = {"chunks": (X.chunks[0], *((n,) for n in like.shape[1:]))}
         axes["new_axis"] = list(range(2, like.ndim))
-    return X.map_blocks(call, delayed_model, dtype=like.dtype, meta=like, **axes)
+    known = delayed(model, traverse=False)
+    return X.map_blocks(call, known, dtype=like.dtype, meta=like, **axes)
 
 
 def _example(model: Estimator, X: Any) -> Any:
@@ -798,17 +801,6 @@ def _example(model: Estimator, X: Any) -> Any:
     return row
 
 
-def _in_two_axes(
-    X: Any, call: "_Prediction", model: Estimator, partition_info: Any = None
-) -> np.ndarray:
-    found = call(X, model, partition_info=partition_info)
-    return found.reshape(len(found), int(np.prod(found.shape[1:])))
-
-
-def _in_axes(flat: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    return flat.reshape(len(flat), *shape)
-
-
 class _Prediction:
     """The method for one chunk, of no rows perhaps."""
 
@@ -824,15 +816,15 @@ class _Prediction:
         self.args, self.kwargs, self.like, self.place = args, kwargs, like, place
 
     def __call__(
-        self, X: Any, model: Estimator, block_info: Any = None, partition_info: Any = None
+        self, X: Any, model: Any, number: int | None = None, block_info: Any = None
     ) -> np.ndarray:
-        """The result; Dask gives its number to what has an argument of one of these names."""
+        """The result; Dask describes the chunk of an array in `block_info`."""
         if X.shape[0] == 0:
             return self.like
+        model = model.value if isinstance(model, Common) else model
         try:
             found = getattr(model, self.__name__)(X, *self.args, **self.kwargs)
         except (TypeError, ValueError) as error:
-            number = partition_info and partition_info["number"]
             if block_info:
                 number = block_info[0]["chunk-location"][0]
             raise reworded(error, f"{error} (in chunk {number} of the rows)") from error

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
+
 # In the place of what all calls share.
 COMMON = object()
 # Common arguments of at most so many bytes go with each task, without a task of their own.
@@ -32,22 +34,50 @@ def itself(common: Any) -> Any:
 
 
 def delayed_calls(
-    calls: Sequence[tuple], dependencies: list[Any], common: Any = None, size: int = 1
+    calls: Sequence[tuple],
+    dependencies: list[Any],
+    common: Any = None,
+    size: int = 1,
+    places: tuple[int, ...] = (),
 ) -> list[Any]:
     """Delayed calls as one graph, which takes a fraction of the time of `dask.delayed` for each.
 
     A call is (function, arguments): keys of the dependencies, lists of them, or objects. The key of
-    a call ends with its number, `size` times.
+    a call ends with its number, `size` times, and `places`.
     """
     name = f"{calls[0][0].__name__}-{uuid4().hex}"
     graph: dict[Any, tuple] = {}
     if not _is_small(common):  # one object for all tasks, which is sent to a worker once
         graph[f"{name}-common"] = (itself, common)
         common = f"{name}-common"
-    keys = [(name, number) for number in range(0, size * len(calls), size)]
+    keys = [(name, number, *places) for number in range(0, size * len(calls), size)]
     for key, call in zip(keys, calls):
         graph[key] = tuple(common if each is COMMON else each for each in call)
     return _in_layer(name, keys, graph, dependencies)
+
+
+def array_of_calls(
+    calls: Sequence[tuple], dependencies: list[Any], common: Any, like: np.ndarray
+) -> Any:
+    """A Dask array of the results of `delayed_calls`, arrays like this one of unknown lengths."""
+    from dask.array import Array
+    from dask.utils import ensure_dict
+
+    found = delayed_calls(calls, dependencies, common, places=(0,) * (like.ndim - 1))
+    graph = {key: _under_key(key, task) for key, task in ensure_dict(found[0].dask).items()}
+    columns = tuple((n,) for n in like.shape[1:])
+    chunks = ((np.nan,) * len(found), *columns)
+    return Array(graph, found[0].key[0], chunks, meta=like)
+
+
+def _under_key(key: Any, task: Any) -> Any:
+    """The task with the key that it has in its graph, which Dask's arrays ask of it.
+
+    Aliases in frames of delayed objects have another one.
+    """
+    if type(task).__name__ != "Alias" or task.key == key:
+        return task
+    return type(task)(key, task.target)
 
 
 def _is_small(common: Any) -> bool:

@@ -128,6 +128,24 @@ def test_no_row_is_read_before_the_result_is_computed():
     assert reads == [30]
 
 
+@pytest.mark.parametrize("name", ["predict", "predict_quantiles", "apply"])
+@pytest.mark.parametrize("filtered", [False, True])
+def test_data_frames_of_delayed_objects(name, filtered):
+    frame, y, _ = rows()
+    parts = [frame[:50], frame[50:50], frame[50:]]
+    lazy = dd.from_delayed([dask.delayed(part) for part in parts], meta=frame[:0])
+    if filtered:
+        frame, lazy = frame[frame["a"] > 0], lazy[lazy["a"] > 0]
+    model = RandomForestRegressor(**FOREST).fit(rows()[0], y)
+    args = ([0.2, 0.8],) if name == "predict_quantiles" else ()
+    found = getattr(model, name)(lazy, *args)
+    expected = getattr(model, name)(frame, *args)
+    np.testing.assert_array_equal(found.compute(), expected)
+    both = dask.compute(found + 1, found.sum(axis=0))
+    np.testing.assert_array_equal(both[0], expected + 1)
+    np.testing.assert_allclose(both[1], expected.sum(axis=0))
+
+
 def test_arguments_and_what_has_a_value_for_each_row():
     frame, y, _ = rows()
     X = frame.to_numpy()
