@@ -247,8 +247,8 @@ class AveragedClassifier(ClassifierMixin):
         ValueError
             If there are several outputs, a parameter is outside its range, or rows have weights
             that the method does not take. Without X and y also if some pair of members has no
-            out-of-bag rows, if the members are not trees, after `forget_training_rows`, and for
-            rows that are not independent of the draws.
+            out-of-bag rows, or if the members are not trees. Also after `forget_training_rows`, and
+            for rows that are not independent of the draws.
 
         Notes
         -----

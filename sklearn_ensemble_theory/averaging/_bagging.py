@@ -816,10 +816,10 @@ class BaggedRegressor(AveragedRegressor):
         by : int, str, callable or tuple of two arrays, default=None
             Groups of rows, each of which is to be covered with this probability (Mondrian conformal
             prediction). An interval is computed from the residuals of the training rows in the same
-            group. Give a feature, by its number or name; a function that returns the values of an
-            array of rows; or the values of all training rows and of the rows of X. A function gets
-            the rows as the trees do: numbers in single precision, those of categories in the order
-            of `categories_`.
+            group. Give a feature, by its number or name. You can also give a function that returns
+            the values of an array of rows, or the values of all training rows and of the rows of X.
+            A function gets the rows as the trees do: numbers in single precision, those of
+            categories in the order of `categories_`.
 
         Returns
         -------

@@ -212,11 +212,11 @@ BAGGING = AVERAGES | {
             Which features are categorical: a mask, their indices, or their names. "from_dtype"
             takes the columns of a data frame with the dtype category (pandas) or Categorical or
             Enum (polars). With such features trees are in bins, for any number of rows; at most 255
-            if y has several outputs. ``Categories(columns, unseen="mean")`` predicts the mean over
-            both children of a node for categories that `fit` has not seen, see
+            if y has several outputs. For categories that `fit` has not seen, ``Categories(columns,
+            unseen="mean")`` predicts the mean over both children of a node. See
             :class:`~sklearn_ensemble_theory.trees.Categories` and
-            :class:`~sklearn_ensemble_theory.trees.BinnedTreeRegressor`; for its parameter
-            `cat_smooth`, use it as the `estimator` of bagging.
+            :class:`~sklearn_ensemble_theory.trees.BinnedTreeRegressor`. To set the parameter
+            `cat_smooth` of this tree, use it as the `estimator` of bagging.
         interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
             Groups of features (indices or names) that may interact: all features on a path of a
             tree are from one group. Features in no group together form one group. The features of
@@ -299,8 +299,8 @@ BAGGING = AVERAGES | {
         """,
     "far_targets": """
         With squared error, y is centred before trees are grown if its mean is more than 10^4
-        standard deviations away from 0. scikit-learn does not do this, and loses digits of the
-        squared errors of such targets.
+        standard deviations away from 0. Without this, as in scikit-learn, the squared errors of
+        such targets lose digits.
         """,
     "members": """
         estimator_ : estimator

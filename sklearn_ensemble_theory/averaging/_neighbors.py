@@ -160,8 +160,8 @@ NEIGHBORS_TEXTS = {
             `weights_`.
         cv_results_ : dict of arrays
             With "loo" or a list: "max_samples", the sizes compared, ascending, and "mean_score",
-            the leave-one-out error of each, summed over the outputs: the mean squared error, or for
-            classes the Brier score, the mean of sum_c (p_c - 1{y = c})^2.
+            the leave-one-out error of each, summed over the outputs. It is the mean squared error,
+            or for classes the Brier score, the mean of sum_c (p_c - 1{y = c})^2.
         n_samples_fit_ : int
             Number of training rows, without those of weight 0 (with them for precomputed
             distances).

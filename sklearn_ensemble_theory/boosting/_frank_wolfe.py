@@ -409,8 +409,9 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
     %(of_ball)s
     loss : str or object, default="squared_error"
         "squared_error", "huber" (with ``delta=1``), "poisson", "gamma", "tweedie" (with
-        ``power=1.5``), "binomial", an instance of a differentiable loss of `boosting.losses`, or
-        any object with the methods ``value(y, u)`` and ``gradient(y, u)`` of a convex smooth loss.
+        ``power=1.5``), "binomial", or an instance of a differentiable loss of `boosting.losses`.
+        Any object with the methods ``value(y, u)`` and ``gradient(y, u)`` of a convex smooth loss
+        is accepted too.
     %(rounds)s
 
     Attributes

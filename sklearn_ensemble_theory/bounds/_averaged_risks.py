@@ -119,9 +119,10 @@ def averaged_ridge_risk(
 ) -> float | np.ndarray:
     """Expected excess risk of averaged ridge regressions on independent targets, exactly.
 
-    sum_j (lambda / (mu_j + lambda))^2 b_j^2 + sigma^2/(n m) sum_j (mu_j / (mu_j + lambda))^2 for
-    the mean of m fits to data sets with the same n rows and independent noise: the mean squared
-    error of the predictions of these rows. Each fit minimises (1/n) ||y - Phi theta||^2 + lambda
+    The risk is the mean squared error of the predictions of n rows, for the mean of m fits to data
+    sets with these rows and independent noise: sum_j (lambda / (mu_j + lambda))^2 b_j^2 +
+    sigma^2/(n m) sum_j (mu_j / (mu_j + lambda))^2. Each fit minimises (1/n) ||y - Phi theta||^2 +
+    lambda
     ||theta||^2, without an intercept. With lambda = 0 it is least squares, whose eigenvalues 0 keep
     nothing. From [Bach, §10.1.1], where the two terms are given up to
     constants. O(n_eigenvalues) for a number.
@@ -391,10 +392,10 @@ def bootstrap_distinct_fraction(
 def jackknife_plus_coverage_bound(coverage: float) -> float:
     """Bound on the coverage of the jackknife+ after bootstrap, for any distribution of the data.
 
-    An interval from the floor(alpha (n + 1))-th smallest mu_i(x) - R_i to the
-    ceil((1 - alpha) (n + 1))-th smallest mu_i(x) + R_i, where mu_i is the mean of the members that
-    are not fitted to row i and R_i the absolute residual of row i from it, covers the target of a
-    new row with a probability of at least 1 - 2 alpha.
+    Let mu_i be the mean of the members that are not fitted to row i, and R_i the absolute residual
+    of row i from it. The interval is from the floor(alpha (n + 1))-th smallest mu_i(x) - R_i to the
+    ceil((1 - alpha) (n + 1))-th smallest mu_i(x) + R_i. It covers the target of a new row with a
+    probability of at least 1 - 2 alpha.
 
     Parameters
     ----------
@@ -411,13 +412,13 @@ def jackknife_plus_coverage_bound(coverage: float) -> float:
 
     Notes
     -----
-    The training rows and the new row have to be exchangeable, the learner has to treat its rows
-    alike, and the number of members has to be drawn from a binomial distribution: of any number of
-    trials, with the probability that a row is not among those of a member on n + 1 rows, which is
-    (1 - 1/(n + 1))^s for s draws with replacement and 1 - s/(n + 1) without. With a fixed number,
-    which is usual, the bound holds approximately if there are many members. In practice the
-    coverage is close to 1 - alpha; there are distributions where it is close to the bound
-    [Barber, Candès, Ramdas and Tibshirani, 2021]. The cost is O(1).
+    The training rows and the new row have to be exchangeable, and the learner has to treat its rows
+    alike. The number of members has to be drawn from a binomial distribution with any number of
+    trials. Its probability is that of a row not being drawn for a member on n + 1 rows: (1 - 1/(n +
+    1))^s for s draws with replacement, and 1 - s/(n + 1) without. With a fixed number, which is
+    usual, the bound holds approximately if there are many members. In practice the coverage is
+    close to 1 - alpha; there are distributions where it is close to the bound [Barber, Candès,
+    Ramdas and Tibshirani, 2021]. The cost is O(1).
 
     References
     ----------

@@ -21,9 +21,9 @@ from ._arguments import check_integer, check_option, checked_numbers, checked_ro
 def behaviours(classifiers: str, X: ArrayLike) -> np.ndarray:
     """All behaviours of a class of classifiers on given points.
 
-    The costs are O(n^3 log n) for intervals, O(p n^2 log(p n)) for stumps, O(p n^2) times the
-    number of behaviours for orthants up to logarithms, and a linear program of n rows for each
-    behaviour for half-spaces, which are meant for some tens of points in few dimensions. Indicator
+    The costs are O(n^3 log n) for intervals and O(p n^2 log(p n)) for stumps. For orthants they are
+    O(p n^2) times the number of behaviours, up to logarithms. Half-spaces take a linear program of
+    n rows for each behaviour, and are meant for some tens of points in few dimensions. Indicator
     functions, with values 0 and 1, have half the Rademacher complexity.
 
     Parameters
@@ -152,9 +152,9 @@ def shattering_coefficient(behaviours: ArrayLike, n_points: int | None = None) -
     """Largest number of behaviours of a class on some of the given points, or on all of them.
 
     The behaviour of a function h on points x_1, ..., x_n is (h(x_1), ..., h(x_n))
-    [Shah, definition 4]. The maximum of the number of different behaviours over all choices of
-    `n_points` of the points is a lower bound on the shattering coefficient s(H, n_points) of the
-    class [Shah, definition 5], and equal to it if the points contain a choice that attains it. All
+    [Shah, definition 4]. This is the largest number of different behaviours over all choices of
+    `n_points` of the points. It is a lower bound on the shattering coefficient s(H, n_points) of
+    the class [Shah, definition 5], and equal to it if some choice of the points attains it. All
     choices are tried; for k functions the cost of each is O(n k log k).
 
     Parameters
@@ -247,8 +247,8 @@ def stump_vc_dimension(n_features: int) -> int:
 
     It is the largest N for which (N choose floor(N/2)) is at most 2p [Gey, 2018]: 2, 3, 4, 4, 5 for
     p = 1 to 5, and about log2(p) for large p. The stumps are those of [Shah, §4.2]. It cannot be
-    larger: the stumps of a feature label floor(N/2) of N points 1 and the others -1 in at most two
-    ways, those with the smallest and those with the largest values.
+    larger. There are at most two ways in which the stumps of a feature label floor(N/2) of N points
+    1 and the others -1: the points with the smallest or the largest values.
 
     Parameters
     ----------

@@ -149,10 +149,10 @@ def sub_gaussian_tail(
 
     W is sub-Gaussian with parameter sigma if E exp(alpha (W - E W)) <= exp(alpha² sigma² / 2) for
     all alpha [Shah, definition 1]. Then the probability is at most exp(-t² / (2 sigma²)), and
-    P(|W - E W| >= t) at most twice that [Shah, proposition 2]. The variance of W is at most sigma²,
-    so that ``method="sharp"`` can take the smaller one of this and of Cantelli's bound
-    1 / (1 + t²/sigma²), or of Chebyshev's sigma²/t² for both sides: they are smaller for t below
-    1.58 sigma, or 2.07 sigma. Chebyshev's is attained at t = sigma, by random signs.
+    P(|W - E W| >= t) at most twice that [Shah, proposition 2]. The variance of W is at most sigma².
+    ``method="sharp"`` therefore takes the smaller of this and Cantelli's bound 1 / (1 + t²/sigma²),
+    or for both sides Chebyshev's sigma²/t². These are smaller for t below 1.58 sigma, or 2.07
+    sigma. Chebyshev's is attained at t = sigma, by random signs.
 
     Parameters
     ----------
@@ -316,19 +316,19 @@ def hoeffding_tail(
 ) -> float | np.ndarray:
     """Bound on the probability that a mean of bounded variables exceeds its expectation by t.
 
-    For n independent variables with values in [low, high] the probability that their mean is at
-    least t above its expectation is at most exp(-2 n t² / (high - low)²) [Shah, eq. (2.4)], which
-    is Hoeffding's inequality. All parameters broadcast against each other.
+    This is Hoeffding's inequality. The mean of n independent variables with values in [low, high]
+    is at least t above its expectation with a probability of at most exp(-2 n t² / (high - low)²)
+    [Shah, eq. (2.4)]. All parameters broadcast against each other.
 
     ``method="sharp"`` is for the same variables, with r = t / (high - low), the smaller one of
 
         exp(-n min_p kl(p + r || p))    and    1 / (1 + 4 n r²).
 
-    The first is what Hoeffding has before he simplifies it, for the worst expectation p
-    [Hoeffding, 1963, theorem 1], with kl as in `kl_inverse`: it is about exp(-n (2 r² + 4 r⁴/9)),
-    and much smaller for large r. The second is Cantelli's inequality with the largest variance of
-    the mean, and smaller for 4 n r² < 2.5. For both sides the first is doubled, and the second is
-    1 / (4 n r²), Chebyshev's.
+    The first is Hoeffding's bound before he simplifies it, for the worst expectation p [Hoeffding,
+    1963, theorem 1], with kl as in `kl_inverse`. It is about exp(-n (2 r² + 4 r⁴/9)), and much
+    smaller for large r. The second is Cantelli's inequality with the largest variance of the mean,
+    and smaller for 4 n r² < 2.5. For both sides the first is doubled, and the second is 1 / (4 n
+    r²), Chebyshev's.
 
     Parameters
     ----------
@@ -483,9 +483,9 @@ def mcdiarmid_tail(
 ) -> float | np.ndarray:
     """Bound on the deviation of a function of independent variables with bounded differences.
 
-    If no change of the i-th variable alone changes f by more than L_i, then f(W_1, ..., W_n) is
-    sub-Gaussian with parameter sqrt(sum_i L_i²) / 2, and the probability that it is at least t
-    above its expectation is at most exp(-2 t² / sum_i L_i²) [Shah, theorem 7]. This is McDiarmid's
+    Suppose that no change of the i-th variable alone changes f by more than L_i. Then f(W_1, ...,
+    W_n) is sub-Gaussian with parameter sqrt(sum_i L_i²) / 2. It is at least t above its expectation
+    with a probability of at most exp(-2 t² / sum_i L_i²) [Shah, theorem 7]. This is McDiarmid's
     inequality. With L_i = (high_i - low_i) / n it is Hoeffding's inequality for the mean of
     variables in different intervals [Shah, eq. (2.4)]. The supremum over a class of the difference
     between risk and empirical risk has L_i = M / n for losses in [0, M] [Shah, §2.3]. The cost is
@@ -494,9 +494,10 @@ def mcdiarmid_tail(
     ``method="sharp"`` is `hoeffding_tail` with this method for the n numbers L_i that are not 0 and
     r = t / (n l), with l their root mean square. A variable of mean 0 in an interval of length L
     has ln E exp(h W) <= psi(h L), psi(u) = ln((e^u - 1)/u) - 1 + u/(e^u - 1), which two values
-    attain. The Legendre transform of psi at r is the least kl(p + r || p). psi'(u)/u decreases, as
-    a quotient of power series with decreasing quotients of their coefficients; so psi is a concave
-    function of u², and the sum of the psi(h L_i) is at most n psi(h l).
+    attain. The Legendre transform of psi at r is the least kl(p + r || p). The quotient psi'(u)/u
+    decreases, because it is a quotient of power series with decreasing quotients of their
+    coefficients. So psi is a concave function of u², and the sum of the psi(h L_i) is at most n
+    psi(h l).
 
     Parameters
     ----------

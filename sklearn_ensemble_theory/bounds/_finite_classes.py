@@ -50,10 +50,10 @@ def finite_class_bound(
 
         M sqrt(1 - (delta / (|H| - 1))^(2/n)),
 
-    which is never above M. The difference of the losses of a function of excess M x and of the best
-    one is in [-M, M] with the mean M x; that its mean over the rows is not positive has at most the
-    probability exp(-n kl(1/2 || (1 + x)/2)) = (1 - x²)^(n/2) [Hoeffding, 1963, theorem 1], for each
-    of the |H| - 1 others.
+    which is never above M. Take a function with excess risk M x. The difference between its loss
+    and the loss of the best function is in [-M, M] with the mean M x. The mean of this difference
+    over the rows is not positive with a probability of at most exp(-n kl(1/2 || (1 + x)/2)) = (1 -
+    x²)^(n/2) [Hoeffding, 1963, theorem 1], for each of the |H| - 1 other functions.
 
     Parameters
     ----------
@@ -503,12 +503,12 @@ def pac_n_samples_lower_bound(vc_dimension: int, eps: float, delta: float = 0.01
 
         max(((1 - eps) / eps) log(1/delta), (d - 1) / (32 eps))
 
-    and any deterministic learner there are a distribution of the points and a classifier of the
-    class, which makes no error, such that the learner's error exceeds eps with a probability above
-    delta [Ehrenfeucht et al., 1989]. It is the lower bound C_1 (d + log(1/delta)) / eps of
-    [Ghoshdastidar] with explicit constants. The first term is that of a single rare point, whose
-    label is unknown unless it is drawn; the second one of d - 1 rare points with random labels, of
-    which too few are drawn. Logarithms are natural.
+    and any deterministic learner, some distribution of the points is hard. For a classifier of the
+    class that makes no error on it, the learner's error exceeds eps with a probability above delta
+    [Ehrenfeucht et al., 1989]. It is the lower bound C_1 (d + log(1/delta)) / eps of
+    [Ghoshdastidar] with explicit constants. The first term comes from a single rare point, whose
+    label is unknown unless it is drawn. The second term comes from d - 1 rare points with random
+    labels, of which too few are drawn. Logarithms are natural.
 
     Parameters
     ----------

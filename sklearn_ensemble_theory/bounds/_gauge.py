@@ -234,10 +234,10 @@ def matching_pursuit_kappa(gram: ArrayLike) -> float:
     -----
     The largest kappa is the radius of the largest ball around 0, in the span, in the convex hull of
     the columns and their negatives. For at most 20 independent columns it is found by all signs, in
-    O(2^d d²); for d columns of a rank r < d by the facets of the hull (Barber, Dobkin and Huhdanpaa
-    1996), if there are at most 1.5 million of them (McMullen 1970): up to about 40 columns of rank
-    8, in a few seconds. Otherwise the constant is proved by weights of the columns (Silvey,
-    Titterington and Torsney 1978), in O(d r² + r³), and is at most 1/sqrt(r). See
+    O(2^d d²). For d columns of a rank r < d it is found by the facets of the hull (Barber, Dobkin
+    and Huhdanpaa 1996), if there are at most 1.5 million of them (McMullen 1970). This allows up to
+    about 40 columns of rank 8, in a few seconds. Otherwise the constant is proved by weights of the
+    columns (Silvey, Titterington and Torsney 1978), in O(d r² + r³), and is at most 1/sqrt(r). See
     :ref:`kappa-of-columns` in the user guide.
 
     References
@@ -297,10 +297,10 @@ def matching_pursuit_kappa_bracket(
     Notes
     -----
     The search maximises |v| over the v with |psi_j'v| <= 1 for all j. As |v|² is convex, the z that
-    maximises the linear function v'z over this set is at least as long as v; this linear program,
-    that of `gauge`, is repeated from every start until the length does not increase, at a vertex.
-    The longest vertex found need not be the longest of all. A program has r equations and 2d
-    variables.
+    maximises the linear function v'z over this set is at least as long as v. This linear program,
+    the same as in `gauge`, is repeated from every start until the length does not increase, at a
+    vertex. The longest vertex found need not be the longest of all. A program has r equations and
+    2d variables.
 
     Examples
     --------

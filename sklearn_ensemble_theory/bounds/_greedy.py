@@ -261,10 +261,10 @@ def quadratic_boosting_bound(
     """Bound on F(u_t) - min F after t rounds of greedy boosting, for a quadratic F.
 
     It is at most L C² gamma(u_0 - u*)² / (2 t^(1/3)) [Bach, exercise 10.6], and before the first
-    round at most that of t = 1, by smoothness. ``method="sharp"`` has 1 + 3 t in the place of t, as
-    `matching_pursuit_bound`: with A the difference divided by L C²/2 and g >= gamma(u_t - u*), a
-    round has A' <= A - c² and g' = g + c with c >= A/g, so that A g never increases, and g²/A grows
-    by 3 at least.
+    round at most that of t = 1, by smoothness. ``method="sharp"`` has 1 + 3 t instead of t, as
+    `matching_pursuit_bound`. Let A be the difference divided by L C²/2, and g >= gamma(u_t - u*). A
+    round has A' <= A - c² and g' = g + c with c >= A/g. So A g never increases, and g²/A grows by 3
+    at least.
 
     %(of_rounds_and_curvature)s
     gauge : float
@@ -408,8 +408,8 @@ def gradient_descent_bound(
     """Bound on F(u_t) - min F after t steps of gradient descent of length 1/L.
 
     It is L |u_0 - u*|² / (2 t), for a convex and L-smooth F. [Bach, §10.3.5] compares it with
-    greedy boosting: |u_0 - u*| is at most C gamma(u_0 - u*), so that it is at most L C² gamma(u_0 -
-    u*)² / (2 t), where greedy boosting has `greedy_boosting_bound`, of order t^(-1/5). But the
+    greedy boosting. As |u_0 - u*| is at most C gamma(u_0 - u*), the bound is at most L C² gamma(u_0
+    - u*)² / (2 t). For greedy boosting, `greedy_boosting_bound` is of order t^(-1/5). But the
     iterates are not combinations of t atoms. The source prints L C² gamma(u_0 - u*) / (2 t) for the
     second form; the gauge is squared. ``method="sharp"`` is L |u_0 - u*|² / (4 t + 2), which is
     attained [Drori and Teboulle, 2014].

@@ -167,9 +167,9 @@ def majority_vote_bound(
 ) -> float:
     """Bound on the error of a weighted vote, by the losses of its members and of their pairs.
 
-    With r = sum_h rho_h E l_h, t = sum_hh' rho_h rho_h' E l_h l_h' and
-    d = sum_hh' rho_h rho_h' E d_hh', where d_hh' = l_h (1 - l_h') + l_h' (1 - l_h) is 1 where
-    exactly one of two members errs, the vote errs with probability at most
+    Let r = sum_h rho_h E l_h, t = sum_hh' rho_h rho_h' E l_h l_h' and d = sum_hh' rho_h rho_h' E
+    d_hh'. Here d_hh' = l_h (1 - l_h') + l_h' (1 - l_h) is 1 where exactly one of two members errs.
+    The vote errs with probability at most
 
     - "first-order": 2 r, by Markov's inequality [Langford and Shawe-Taylor, 2002];
     - "tandem": 4 t, by Markov's inequality for the square [Masegosa et al., 2020];
@@ -221,9 +221,9 @@ def majority_vote_bound(
     Notes
     -----
     With `delta` the bounds hold with probability 1 - delta over the rows, for all weights at once.
-    With n the smallest number of rows, r, and t or d, are then replaced by their limits: kl⁻¹ of
-    the mean and (KL(rho || uniform) + ln(2 sqrt(n) / delta)) / n, with twice the divergence for
-    pairs, and with delta/2 for each of two limits. Of d it is the lower limit; of r in
+    The means r, and t or d, are then replaced by their limits: kl⁻¹ of the mean and (KL(rho ||
+    uniform) + ln(2 sqrt(n) / delta)) / n, with n the smallest number of rows. Pairs have twice the
+    divergence, and each of two limits has delta/2. Of d it is the lower limit; of r in
     "chebyshev-cantelli" the lower one where mu > 0 and the upper one where mu < 0.
 
     The bounds are valid for any number of classes. Members that err together attain the factor 2,

@@ -107,11 +107,11 @@ def pac_bayes_margin_bound(margins: ArrayLike, divergence: float, delta: float =
     Notes
     -----
     For N = 8 ln(n) / t² it is the bound of [Schapire et al., 1998, theorem 1] with the inequality
-    for kl. Binomial probabilities in place of exponentials, and the best N, make it smaller: where
-    all margins are at least t, it is between 2.5 and 3.6 times a ln(1/a), a = ln|H| / (n t²), for
-    10,000 to a million rows, 100 to a million members and a below 0.05. That is the order of the
-    bound that is tight up to a constant [Larsen and Schalburg, 2025], whose constant is not known.
-    With a share of smaller margins a logarithm of n remains under a square root here.
+    for kl. Binomial probabilities instead of exponentials, and the best N, make it smaller. If all
+    margins are at least t, it is between 2.5 and 3.6 times a ln(1/a), a = ln|H| / (n t²). This is
+    for 10,000 to a million rows, 100 to a million members and a below 0.05. That is the order of
+    the bound that is tight up to a constant [Larsen and Schalburg, 2025], whose constant is not
+    known. With a share of smaller margins a logarithm of n remains under a square root here.
     Margins are rounded down to multiples of 1/2000. The cost is O(n).
 
     References

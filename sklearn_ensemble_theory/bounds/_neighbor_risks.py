@@ -58,8 +58,8 @@ def bagged_neighbors_variance(
     Notes
     -----
     Without replacement [Bach, §10.1.2] it is E[C / (2s - C)], where C is the number of rows that
-    two subsamples share, a hypergeometric variable: the nearest of the 2s - C rows of both has to
-    be one of the C. In O(s).
+    two subsamples share, a hypergeometric variable. The nearest of the 2s - C rows of both
+    subsamples has to be one of the C. In O(s).
 
     With replacement it is sum_i ((1 - (i-1)/n)^s - (1 - i/n)^s)^2, an exercise of [Bach, §10.1.2].
     In O(min(n, 46 n/s)); terms below 1e-40 of the sum are left out.
@@ -424,12 +424,13 @@ def independent_neighbors_vote_bound(
 ) -> float:
     """Bound on the excess error of a vote of k-NN over m independent data sets.
 
-    sqrt(2 v) with v = (1 - 1/C) / (k m) + 8 B^2 diam^2 (2k/n)^(2/d), a bound on the mean squared
-    distance between the shares of the m k neighbours in the C classes and the class probabilities.
-    The class of the largest share has an error of at most sqrt(2 v) above the smallest possible.
-    For [Bach, exercise 10.1], with the bound of [Bach, §10.1.1] on squared errors: the indicators
-    of the classes have a total variance of at most 1 - 1/C. It depends on m and k by m k and by k/n
-    only. It is a vote of all m k neighbours; the vote of the m majorities is the same for k = 1.
+    The bound is sqrt(2 v) with v = (1 - 1/C) / (k m) + 8 B^2 diam^2 (2k/n)^(2/d). v bounds the mean
+    squared distance between the shares of the m k neighbours in the C classes and the class
+    probabilities. The class of the largest share has an error of at most sqrt(2 v) above the
+    smallest possible. For [Bach, exercise 10.1], with the bound of [Bach, §10.1.1] on squared
+    errors: the indicators of the classes have a total variance of at most 1 - 1/C. It depends on m
+    and k by m k and by k/n only. It is a vote of all m k neighbours; the vote of the m majorities
+    is the same for k = 1.
 
     %(of_rows_of_a_data_set)s
     n_neighbors : int
@@ -521,8 +522,8 @@ def divide_and_conquer_n_blocks(n_samples: int, n_features: int) -> int:
 
     m = n^(2/(d+2)), rounded down: blocks of n' = n^(d/(d+2)) rows, which are n'^(2/d) in number.
     With more blocks the best number of neighbours in each would be below one [Bach, §10.1.1]. For
-    an estimator of cost O(n^b), m blocks cost m^(1-b) times one fit to all rows, which decreases
-    with m for every b > 1, so the largest m is also the best one [Bach, exercise 10.2].
+    an estimator of cost O(n^b), m blocks cost m^(1-b) times one fit to all rows. This decreases
+    with m for every b > 1, so the largest m is also the best [Bach, exercise 10.2].
 
     Parameters
     ----------
@@ -561,9 +562,9 @@ def stone_conditions(
 ) -> tuple[float, float, float]:
     """Return the three quantities of Stone's theorem for weights by rank of distance.
 
-    A rule that predicts by sum_i w_i y_(i)(x), with the i-th nearest of n rows, is universally
-    consistent if for n to infinity the first quantity stays bounded and the other two, the second
-    for every radius, tend to 0:
+    A rule predicts by sum_i w_i y_(i)(x), with the i-th nearest of n rows. It is universally
+    consistent if, for n to infinity, the first quantity stays bounded and the other two tend to 0
+    (the second for every radius):
 
     (i) the sum of the least weights that do not increase with the rank and are at least w_i, which
     is sum_i max_{j >= i} w_j; (ii) the expected weight of the rows that are farther away than the

@@ -142,9 +142,9 @@ def exponential_weights_bound(
         min_k R_k + log(K) / (A (n + 1))
 
     if exp(-A loss) is a concave function of the prediction, as for the squared error with A =
-    1/(8 M²) and for the log-loss of probabilities with A = 1. The risk of a candidate that is
-    selected on the same rows cannot have this rate: its excess over the best candidate is in the
-    worst case of the order sqrt(log(K)/n).
+    1/(8 M²) and for the log-loss of probabilities with A = 1. A candidate that is selected on the
+    same rows cannot have this rate. In the worst case its excess risk over the best candidate is of
+    the order sqrt(log(K)/n).
 
     %(of_candidates)s
     n_samples : float

@@ -45,11 +45,11 @@ def gaussian_sketch_risk(
 ) -> float:
     """Expected excess risk of averaged least squares on Gaussian sketches, exactly.
 
-    sigma^2 d/n + sigma^2 d (n-d) / (n m (s-d-1)) for y = X w + noise with n fixed rows of rank d,
-    no intercept, and the average of m least-squares fits to S X and S y, where S has s rows of
-    independent normal elements. It is the mean squared error of the predictions of these n rows.
-    From [Bach, §10.2.1]. It is at most twice the risk of least squares, sigma^2 d/n, from m = (n-d)
-    / (s-d-1) sketches on.
+    The risk is sigma^2 d/n + sigma^2 d (n-d) / (n m (s-d-1)), for y = X w + noise with n fixed rows
+    of rank d and no intercept. It is the risk of the average of m least-squares fits to S X and S
+    y, where S has s rows of independent normal elements. It is the mean squared error of the
+    predictions of these n rows. From [Bach, §10.2.1]. It is at most twice the risk of least
+    squares, sigma^2 d/n, from m = (n-d) / (s-d-1) sketches on.
 
     %(of_n_samples)s
     %(rank)s
@@ -151,8 +151,8 @@ def projection_risk_bound(
 ) -> float:
     """Bound on the excess risk of averaged least squares on random projections of the variables.
 
-    For y = Phi theta + noise, fitted by least squares on the s columns of Phi S, the expected mean
-    squared error of the fitted values is, for any number of averaged projections, at most
+    Let y = Phi theta + noise be fitted by least squares on the s columns of Phi S. For any number
+    of averaged projections, the expected mean squared error of the fitted values is at most
 
         sigma^2 s/n + (2/n) `size` ||theta||^2 / (s + 1)   for independent standard Gaussian S,
         sigma^2 s/n + `size` ||theta||^2 / (n s)           for s variables drawn at random.
@@ -332,8 +332,8 @@ def random_features_moment_bound(
 ) -> np.ndarray:
     """Bound on the second moment of random features: s (s-1) K^2 + n s R^2 K.
 
-    For an n x s matrix P of s independent features of a kernel at n rows, with E[P P'] = s K and
-    elements of at most R in absolute value, E[P P' P P'] is at most this in the order of symmetric
+    Let P be an n x s matrix of s independent features of a kernel at n rows, with E[P P'] = s K and
+    elements of at most R in absolute value. E[P P' P P'] is at most this in the order of symmetric
     matrices: the difference has no negative eigenvalue. From [Bach, §10.2.2], with K^2 where K is
     printed. O(n^3).
 
@@ -441,8 +441,8 @@ def averaged_projection_risk(
 ) -> float | np.ndarray:
     """Expected excess risk of averaged least squares on random projections, exactly.
 
-    (sigma^2/n) (1 - 1/m) tr(D^2) + sigma^2 tr(D) / (n m) + (1/n) f'(I - D - (1 - 1/m) (D - D^2)) f
-    for m independent projections, of which each maps targets to fitted values by a random
+    The risk is (sigma^2/n) (1 - 1/m) tr(D^2) + sigma^2 tr(D) / (n m) + (1/n) f'(I - D - (1 - 1/m)
+    (D - D^2)) f for m independent members. Each member maps targets to fitted values by a random
     orthogonal projection with the expectation D. It is the mean squared error at the n rows. From
     [Bach, §10.2.2]. It decreases with m, and at m = 1 it is sigma^2 s/n + f'(I - D) f / n. O(n^2),
     and O(n^3) for the eigenvalues of D.
@@ -579,11 +579,11 @@ def johnson_lindenstrauss_tail_bound(
 ) -> float | np.ndarray:
     """Bound on the probability that a Gaussian projection changes a distance by more than eps.
 
-    n (n-1)/2 times ((1 - eps) e^eps)^(s/2) + ((1 + eps) e^(-eps))^(s/2), at most 1: a union bound
-    over the pairs of n points, and for each of them the two tails of a chi-square variable with s
-    degrees of freedom. The proof of [Bach, lemma 10.1]. For eps <= 1/2 it is at most n (n-1) exp(-s
-    eps^2 / 6). ``method="sharp"`` has the two tails themselves, so that for one pair it is the
-    probability.
+    The bound is n (n-1)/2 times ((1 - eps) e^eps)^(s/2) + ((1 + eps) e^(-eps))^(s/2), at most 1. It
+    is a union bound over the pairs of n points. Each pair has the two tails of a chi-square
+    variable with s degrees of freedom. The proof of [Bach, lemma 10.1]. For eps <= 1/2 it is at
+    most n (n-1) exp(-s eps^2 / 6). ``method="sharp"`` has the two tails themselves, so that for one
+    pair it is the probability.
 
     Parameters
     ----------

@@ -104,8 +104,8 @@ def stump_rademacher_complexity(
     For each vector of signs the supremum over them is exact: it is the largest absolute value of S
     - 2 C over all cumulative sums C of the signs sorted by a feature, where S is their sum, divided
     by n. It is also the complexity of the convex hull, the votes of stumps with weights of sum at
-    most 1 [Shah, lemma 21], and times D of boosted stumps of variation norm at most D
-    [Bach, eq. (10.14)]. The cost is O(n p) for each draw, after a sort of each feature.
+    most 1 [Shah, lemma 21]. D times it is the complexity of boosted stumps of variation norm at
+    most D [Bach, eq. (10.14)]. The cost is O(n p) for each draw, after a sort of each feature.
 
     Parameters
     ----------
@@ -266,9 +266,9 @@ def finite_behaviours_rademacher_bound(
 
         ((1 + x) ln(1 + x) + (1 - x) ln(1 - x)) / 2 = ln(N) / n,
 
-    which is 1 from N = 2^n on. It has the moment generating function of signs, cosh^n, where the
-    source has a bound on it, and equals the complexity for two opposite points, n = 1, and for all
-    2^n behaviours. ln cosh is a concave function of the square, so that a root mean square of B is
+    which is 1 from N = 2^n on. It uses the moment generating function of signs, cosh^n, instead of
+    a bound on it as in the source. It equals the complexity for two opposite points, n = 1, and for
+    all 2^n behaviours. As ln cosh is a concave function of the square, a root mean square of B is
     enough here as well. The other number is from `sub_gaussian_maximum_bound`.
 
     %(of_points)s
@@ -315,9 +315,9 @@ def finite_behaviours_rademacher_bound(
 def rademacher_contraction_bound(complexity: ArrayLike, lipschitz: ArrayLike) -> float | np.ndarray:
     """Bound on the Rademacher complexity of losses by that of the functions.
 
-    For losses phi(y h(x)), labels -1 and 1, |h| <= r and a Lipschitz constant L of phi on [-r, r],
-    the complexity of the losses is at most L times that of the functions, on any points
-    [Shah, lemma 19]. Parameters broadcast.
+    The losses are phi(y h(x)), with labels -1 and 1, |h| <= r and a Lipschitz constant L of phi on
+    [-r, r]. On any points, the complexity of the losses is at most L times the complexity of the
+    functions [Shah, lemma 19]. Parameters broadcast.
 
     Parameters
     ----------
@@ -359,10 +359,10 @@ def rademacher_union_bound(
 
     For m classes of functions with values in [0, M], or in [-M, M], it is max_j R_n(F_j) + M sqrt(2
     log(m) / n) [Shah, §2.4], for empirical and for expected complexities. Each supremum changes by
-    at most 2 M / n with one point and its sign, so that it is sub-Gaussian with parameter M /
-    sqrt(n), and `sub_gaussian_maximum_bound` bounds the largest deviation; with ``method="sharp"``
-    by its smaller form, for m = 2 and m = 3. For values in [0, M], pass M/2: subtracting M/2 from
-    all functions does not change a complexity.
+    at most 2 M / n with one point and its sign. It is therefore sub-Gaussian with parameter M /
+    sqrt(n), and `sub_gaussian_maximum_bound` bounds the largest deviation. With ``method="sharp"``
+    the smaller form of that bound is used, for m = 2 and m = 3. For values in [0, M], pass M/2:
+    subtracting M/2 from all functions does not change a complexity.
 
     Parameters
     ----------
@@ -422,10 +422,10 @@ def distance_features_rademacher_bound(
     a solution of [Bach, exercise 10.7]. For the functions sigma(d(x, w)) and -sigma(d(x, w)), if
     |sigma| <= B, it is at most L r + B sqrt(2 log(2N) / n). All parameters broadcast; each r gives
     a bound, and the smallest one can be taken. With the centre nearest to w in the place of w the
-    functions change by at most L r. The values of the N functions are in an interval of length L D,
-    and its middle can be subtracted from all of them, as signs have mean 0; the rest is
-    [Shah, lemma 12]. Of functions of both signs the middle cannot be subtracted.
-    ``method="sharp"`` takes `finite_behaviours_rademacher_bound` with this method for the N.
+    functions change by at most L r. The values of the N functions are in an interval of length L D.
+    Its middle can be subtracted from all of them, because signs have mean 0; the rest is [Shah,
+    lemma 12]. Of functions of both signs the middle cannot be subtracted. ``method="sharp"`` takes
+    `finite_behaviours_rademacher_bound` with this method for the N.
 
     %(of_points)s
     diameter : float or array-like
@@ -530,10 +530,10 @@ def uniform_deviation_bound(
     (2n)). All parameters broadcast. The empirical complexity has itself bounded differences M/n, so
     that it is above R_n(F) - M sqrt(log(2/delta) / (2n)) with probability 1 - delta/2.
 
-    With ``method="sharp"`` the deviation is `mcdiarmid_deviation` with this method, and that of the
-    empirical complexity has delta instead of delta/2: the supremum minus twice the empirical
-    complexity has an expectation of at most 0 and bounded differences 3 M/n, so that one inequality
-    does for both.
+    With ``method="sharp"`` the deviation is `mcdiarmid_deviation` with this method. The deviation
+    of the empirical complexity has delta instead of delta/2. The supremum minus twice the empirical
+    complexity has an expectation of at most 0 and bounded differences 3 M/n, so one inequality is
+    enough for both.
 
     Parameters
     ----------
@@ -586,8 +586,9 @@ def rademacher_excess_risk_bound(
 ) -> float | np.ndarray:
     """Bound on the excess risk of empirical risk minimisation by the Rademacher complexity.
 
-    For losses in [0, M] and n independent rows, with probability at least 1 - delta, the risk of
-    the function with the least empirical risk exceeds the least risk of the class by at most
+    The losses are in [0, M], and the n rows are independent. With probability at least 1 - delta,
+    the risk of the function with the least empirical risk exceeds the least risk of the class by at
+    most
 
         2 L R_n + M sqrt(2 log(2/delta) / n)
 

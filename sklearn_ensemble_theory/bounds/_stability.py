@@ -34,14 +34,15 @@ def bagging_stability(
 ) -> float:
     """Bound on the change of a bagged prediction if a training row is left out, for any learner.
 
-    At any point, and for any n training rows, the mean of infinitely many members changes by more
-    than the bound for at most the share `delta` of the rows [Soloff, Barber and Willett, 2024]:
+    Leave out one of n training rows. At any point, the mean of infinitely many members changes by
+    more than the bound for at most the share `delta` of the rows [Soloff, Barber and Willett,
+    2024]:
 
         bound = R sqrt((p/(1 - p) + q/(1 - p)²) / (4 n delta)),
 
     with R the range of the outputs, p the probability that a row is drawn for a member, and -q the
-    covariance of this event for two rows: for s rows without replacement p = s/n and q =
-    p (1 - p)/(n - 1). Nothing is assumed of the rows or of the learner.
+    covariance of this event for two rows. For s rows without replacement p = s/n and q = p (1 -
+    p)/(n - 1). Nothing is assumed of the rows or of the learner.
 
     Parameters
     ----------
@@ -78,12 +79,12 @@ def bagging_stability(
 
     Notes
     -----
-    For finite B the difference of both means is one of 2 B independent outputs, which by
-    Hoeffding's inequality is off by more than R sqrt(ln(2/b)/B) with probability at most b at any
-    row; `delta` is divided into a + b such that the sum of both bounds is least. The paper bounds
-    the two means one after the other, by sqrt(2 ln(4/b)/B). For draws without replacement no bound
-    of this form has a constant that is smaller by more than a factor; see the paper. The change at
-    the worst row, as opposed to a share of the rows, cannot be bounded in such generality.
+    For finite B, the difference of the two means depends on 2 B independent outputs. By Hoeffding's
+    inequality it is off by more than R sqrt(ln(2/b)/B) with probability at most b at any row.
+    `delta` is divided into a + b such that the sum of the two bounds is least. The paper bounds the
+    two means one after the other, by sqrt(2 ln(4/b)/B). For draws without replacement no bound of
+    this form has a constant that is smaller by more than a factor; see the paper. The change at the
+    worst row, as opposed to a share of the rows, cannot be bounded in such generality.
 
     R²/4 is the largest variance of outputs in the range. At a point where the standard deviation
     of a member over draws, given the rows, is known to be sigma, `output_range` may be 2 sigma.

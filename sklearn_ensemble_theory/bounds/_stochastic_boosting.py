@@ -18,9 +18,9 @@ def stochastic_boosting_moments(
 
     In every round a learner is drawn uniformly from finitely many linear ones, and boosting starts
     from the mean of y. The mean is boosting with the average of the learners [Dombry and Esstafa,
-    proposition 3.4 i)]. The covariances are exact, where part ii) bounds the variances: with the
-    residuals r of the mean, C the covariances among all points and C_T those of the training
-    points, a round maps C to
+    proposition 3.4 i)]. The covariances are exact, while part ii) bounds the variances. Let r be
+    the residuals of the mean, C the covariances among all points and C_T among the training points.
+    A round maps C to
 
         C - lambda (G-bar C_T + C_T' G-bar') + lambda² (E[G C_TT G'] + Cov(G r)).
 

@@ -60,13 +60,13 @@ def is_classification_calibrated(phi: str | Callable[[np.ndarray], ArrayLike]) -
     Notes
     -----
     [Shah, theorem 18] states the "if". Conversely, the derivative of the conditional risk at 0 from
-    the right, eta phi'(0+) - (1 - eta) phi'(0-), must be negative for all eta > 1/2: otherwise no
-    score above 0 has a smaller risk than 0, by convexity. For that phi'(0-) = phi'(0+) is necessary
-    (eta towards 1/2), and phi'(0+) < 0 (eta = 1).
+    the right, eta phi'(0+) - (1 - eta) phi'(0-), must be negative for all eta > 1/2. If it is not,
+    no score above 0 has a smaller risk than 0, by convexity. For that phi'(0-) = phi'(0+) is
+    necessary (eta towards 1/2), and phi'(0+) < 0 (eta = 1).
 
-    A kink at 0 is told from a derivative by the difference of the quotients on both sides, for
-    steps from 2^-10 down to 2^-20: it stays if there is a kink, and vanishes otherwise. A kink that
-    is not at 0 but closer to it than 2^-20 is not seen as such.
+    To tell a kink at 0 from a derivative, the difference of the quotients on both sides is computed
+    for steps from 2^-10 down to 2^-20. It stays if there is a kink, and vanishes if there is none.
+    A kink that is not at 0 but closer to it than 2^-20 is not seen as such.
 
     Examples
     --------
@@ -228,14 +228,14 @@ def ball_rademacher_bound(
 ) -> float | np.ndarray:
     """Bound on the Rademacher complexity of linear functions of bounded norm, on any points.
 
-    For functions x'beta with a norm of beta of at most lambda it is lambda C / sqrt(n) for the l2
-    norm and points of length at most C [Shah, §3.5], and lambda C sqrt(2 log(2p) / n) for the l1
-    norm and p features in [-C, C] [Shah, §3.6]. All parameters broadcast. With the outputs of p
-    weak learners as features, that of the l1 norm is the assumption [Bach, eq. (10.15)] on boosted
-    functions of variation norm at most D = lambda, for R = C and the constant rho = sqrt(2
-    log(2p)). ``method="sharp"`` replaces sqrt(2 log(2p)), for the l1 norm, by the smaller one of
-    sqrt(p) and the factor of `finite_behaviours_rademacher_bound` for 2p behaviours, the columns
-    and their negatives: the largest of p squares is at most their sum.
+    The functions are x'beta, with a norm of beta of at most lambda. For the l2 norm and points of
+    length at most C the bound is lambda C / sqrt(n) [Shah, §3.5]. For the l1 norm and p features in
+    [-C, C] it is lambda C sqrt(2 log(2p) / n) [Shah, §3.6]. All parameters broadcast. If the
+    features are the outputs of p weak learners, the bound for the l1 norm is the assumption [Bach,
+    eq. (10.15)] on boosted functions of variation norm at most D = lambda, for R = C and rho =
+    sqrt(2 log(2p)). For the l1 norm, ``method="sharp"`` replaces sqrt(2 log(2p)) by sqrt(p) or by
+    the factor of `finite_behaviours_rademacher_bound` for 2p behaviours (the columns and their
+    negatives), whichever is smaller. The largest of p squares is at most their sum.
 
     %(of_points)s
     radius : float or array-like, default=1.0
@@ -300,9 +300,9 @@ def ball_excess_risk_bound(
 
         2 L R + M sqrt(2 log(2/delta) / n)
 
-    by [Shah, corollary 20], where R is `ball_rademacher_bound` and, on scores of at most lambda C,
-    M = phi(-lambda C) is the largest loss and L the Lipschitz constant of phi: for the hinge loss
-    they are lambda C + 1 and 1 [Shah, §3.5 and §3.6]. If beta has s coefficients 1 / sqrt(s) and p
+    by [Shah, corollary 20], where R is `ball_rademacher_bound`. On scores of at most lambda C, M =
+    phi(-lambda C) is the largest loss and L the Lipschitz constant of phi. For the hinge loss they
+    are lambda C + 1 and 1 [Shah, §3.5 and §3.6]. If beta has s coefficients 1 / sqrt(s) and p
     - s zeros, the l1 ball has to have lambda = sqrt(s); for the l2 norm lambda = 1, and C = sqrt(p)
     for features in [-1, 1]. The complexity of the l1 ball is the smaller one where s < p / (2
     log(2p)) [Shah, §3.6]. ``method="sharp"`` takes `ball_rademacher_bound` and

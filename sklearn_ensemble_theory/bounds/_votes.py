@@ -28,10 +28,10 @@ MOST_DIMENSIONS = 10**7
 def voting_error_bound(error: ArrayLike, bayes_error: ArrayLike = 0.0) -> float | np.ndarray:
     """Bound on the error of a vote over randomised classifiers: twice their excess error.
 
-    If a randomised classifier errs with probability `error`, over the data, the point and its own
-    randomness, then the vote of any number of independent copies, and the limit of infinitely many,
-    errs with at most twice that probability. For two classes only the excess over the error B of
-    the Bayes classifier doubles:
+    Suppose that a randomised classifier errs with probability `error`, over the data, the point and
+    its own randomness. The vote of any number of independent copies, and the limit of infinitely
+    many, then errs with at most twice that probability. For two classes only the excess over the
+    error B of the Bayes classifier doubles:
 
         error of the vote <= min(1 - B, 2 error - B).
 
@@ -83,8 +83,8 @@ def held_out_voting_error_bound(
 
     A vote of any number of classes errs only on rows where the members for the true class have at
     most half of the votes. By Markov's inequality its error is at most twice the mean e of 1 -
-    share, the error of a member drawn at random [Ghoshdastidar, theorem En.1]; on new rows, with
-    probability at least 1 - delta over the given ones, at most
+    share, the error of a member drawn at random [Ghoshdastidar, theorem En.1]. On new rows, with
+    probability at least 1 - delta over the given rows, it is at most
 
         2 (e + sqrt(ln(1/delta) / (2 n))).
 
@@ -149,9 +149,9 @@ def held_out_voting_error_bound(
 def bagging_pac_n_estimators(n_samples: int, delta: float = 0.05) -> int:
     """Number of members with which bagging of empirical risk minimisers is an optimal PAC learner.
 
-    For a class of VC dimension d whose best member makes no error, the majority vote of T = ceil(18
-    ln(2 n / delta)) empirical risk minimisers, fitted to bootstrap samples of n >= C (d +
-    ln(1/delta)) / epsilon rows, has with probability 1 - delta a risk of at most epsilon
+    Take a class of VC dimension d whose best member makes no error, and n >= C (d + ln(1/delta)) /
+    epsilon rows. With probability 1 - delta, the majority vote of T = ceil(18 ln(2 n / delta))
+    empirical risk minimisers, fitted to bootstrap samples, has a risk of at most epsilon
     [Ghoshdastidar, theorem En.3; Larsen, 2023]. Up to the constant C, no learner needs fewer rows.
     The cost is O(1).
 
@@ -185,10 +185,10 @@ def bagging_pac_n_estimators(n_samples: int, delta: float = 0.05) -> int:
 def voting_vc_dimension_bound(vc_dimensions: ArrayLike) -> int:
     """Bound on the VC dimension of a majority vote of classifiers from given classes.
 
-    The labels that the vote gives to N points are determined by those of its members, so that it
-    gives at most prod_t Phi_{d_t}(N) different ones, where Phi_d(N) = sum_{i <= d} (N choose i) is
-    the Sauer-Shelah bound for a class of VC dimension d. The bound is the largest N for which the
-    product is at least 2^N. For T classes of dimension d it is O(d T log(d T)), as stated in
+    The labels that the vote gives to N points follow from the labels of its members. It therefore
+    gives at most prod_t Phi_{d_t}(N) different labellings. Here Phi_d(N) = sum_{i <= d} (N choose
+    i) is the Sauer-Shelah bound for a class of VC dimension d. The bound is the largest N for which
+    the product is at least 2^N. For T classes of dimension d it is O(d T log(d T)), as stated in
     [Ghoshdastidar]. The cost is O(D log D) for D the sum of the dimensions.
 
     Parameters
@@ -248,8 +248,8 @@ def voting_generalization_bound(
         error <= training error + 2 sqrt(2 (sum_t ln Phi_{d_t}(2n) + ln(2/delta)) / n),
 
     where Phi_d(N) = sum_{i <= d} (N choose i). It is the explicit form of the bound of order
-    sqrt((d T log(d T) ln(2en) + ln(1/delta)) / n) of [Ghoshdastidar], and smaller, as it uses the
-    number of labellings instead of the VC dimension. The constants are those of the
+    sqrt((d T log(d T) ln(2en) + ln(1/delta)) / n) of [Ghoshdastidar]. It is smaller, because it
+    uses the number of labellings instead of the VC dimension. The constants are those of the
     Vapnik-Chervonenkis inequality in [Bousquet, Boucheron and Lugosi, 2004]. The cost is O(D) for D
     the sum of the dimensions.
 
@@ -379,9 +379,9 @@ def stump_generalization_bound(
 
         error <= training error + 2 sqrt(2 (ln S + ln(2/delta)) / n),
 
-    where S bounds the number of different labels that they give to 2n rows. With m = p (2n - 1) +
-    1, the number of stumps that differ on 2n rows up to their sign, S = 2 m for one stump and S =
-    (m + T - 1 choose T) Phi_T(2n) for T > 1 of them; see `weighted_voting_generalization_bound`.
+    where S bounds the number of different labels that they give to 2n rows. Here m = p (2n - 1) + 1
+    is the number of stumps that differ on 2n rows up to their sign. For one stump S = 2 m, and for
+    T > 1 stumps S = (m + T - 1 choose T) Phi_T(2n); see `weighted_voting_generalization_bound`.
     With the exact number of stumps instead of a VC dimension, this is the bound on AdaBoost of
     [Ghoshdastidar, theorem En.5]. For one feature and distinct rows S = 2m is the number of
     different labels.

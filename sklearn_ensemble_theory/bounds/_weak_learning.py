@@ -85,8 +85,8 @@ def adaboost_coefficient(error: ArrayLike) -> Any:
 def adaboost_weights(weight: ArrayLike, is_wrong: ArrayLike) -> np.ndarray:
     """The weights of the rows after a round of AdaBoost.
 
-    The weight of a row is divided by 2 eps if its label is not predicted and by 2 (1 - eps) if it
-    is, where eps is the share of the former in the weights. It is the exponential update
+    Let eps be the share of the misclassified rows in the weights. The weight of a row is divided by
+    2 eps if it is misclassified, and by 2 (1 - eps) if not. It is the exponential update
     [Ghoshdastidar, theorem En.4] with its coefficient and its normaliser inserted: afterwards the
     rows that were not predicted have half of the weight.
 
@@ -249,9 +249,9 @@ def adaboost_generalization_bound(
 
     where Phi_d(N) = sum_{i <= d} (N choose i). It is the explicit form of [Ghoshdastidar, theorem
     En.5], of order sqrt((d T log(d T) ln n + ln(1/delta)) / n). ``method="sharp"`` is e plus the
-    `weighted_voting_generalization_bound` with this method for the training error e, the largest
-    multiple of 1/n that is at most (1 - 4 gamma²)^(T/2): from `adaboost_n_rounds` on it is 0, and
-    the deviation has no square root.
+    `weighted_voting_generalization_bound` with this method for the training error e. Here e is the
+    largest multiple of 1/n that is at most (1 - 4 gamma²)^(T/2). From `adaboost_n_rounds` on e is
+    0, and the deviation has no square root.
 
     %(of_n_samples)s
     n_rounds : int
@@ -308,11 +308,11 @@ def adaboost_generalization_bound(
 def adaboost_kappa_bound(n_rounds: ArrayLike, kappa: float) -> Any:
     """Bound on the exponential risk of AdaBoost after t rounds, from kappa of the dictionary.
 
-    It is (1 - kappa²)^(t/2) [Bach, §10.3.4], for weak classifiers that are the best of a dictionary
-    whose columns, -1 and +1, span all vectors of length n: then every round has a correlation of at
-    least kappa sqrt(n) |pi|_2 >= kappa, whatever the weights pi. The source leaves the rate open;
-    with the factor that it prints for a round it would be (1 - kappa²)^t, which the risk exceeds: a
-    round leaves sqrt(1 - e²) of the risk.
+    It is (1 - kappa²)^(t/2) [Bach, §10.3.4], for weak classifiers that are the best of a
+    dictionary. The columns of the dictionary, of -1 and +1, must span all vectors of length n.
+    Every round then has a correlation of at least kappa sqrt(n) |pi|_2 >= kappa, whatever the
+    weights pi. The source leaves the rate open. With the factor that it prints for a round the rate
+    would be (1 - kappa²)^t, but the risk exceeds this: a round leaves sqrt(1 - e²) of the risk.
 
     %(of_rounds)s
     kappa : float in [0, 1]
@@ -342,11 +342,11 @@ def interval_stump_error(left: ArrayLike, middle: ArrayLike, right: ArrayLike) -
     """The least error of a decision stump whose labels are those of an interval.
 
     The labels are b inside (s, t) and -b outside. A stump is constant on both sides of one
-    threshold, so that it errs on one of the three parts of the line, and the best stump on the part
-    of least probability: the error is min(left, middle, right), at most 1/3 [Ghoshdastidar]. The
-    edge 1/2 - error of the best stump is at least 1/6 for any weights of the rows. By
-    `adaboost_n_rounds`, boosting these stumps makes no error on n rows after 18 ln n rounds; a vote
-    of three stumps, with the thresholds s and t and a constant, is the interval.
+    threshold, so it errs on one of the three parts of the line. The best stump errs on the part of
+    least probability: the error is min(left, middle, right), at most 1/3 [Ghoshdastidar]. The edge
+    1/2 - error of the best stump is at least 1/6 for any weights of the rows. By
+    `adaboost_n_rounds`, boosting these stumps makes no error on n rows after 18 ln n rounds. The
+    interval itself is a vote of three stumps: those with the thresholds s and t, and a constant.
 
     Parameters
     ----------
@@ -393,12 +393,12 @@ def interval_stump_edge_bound(
         1/6 - 2 sqrt(2 (ln Phi_2(2n) + ln(4/delta)) / n) - sqrt(ln(2/delta) / (2n)).
 
     From [Ghoshdastidar] takes so many rows that the error of the stump found is within 1/12 of the
-    least, which leaves an edge of 1/12. Here that difference is bounded: the
-    stumps of both signs have VC dimension 2 (`voting_generalization_bound` at delta/2), and the
-    training error of the best stump exceeds its error by what Hoeffding's inequality allows.
-    ``method="sharp"`` is 1/6 minus the excess of `rademacher_excess_risk_bound` with this method:
-    the stumps have 2 n behaviours on n rows, so that the complexity of their losses is at most half
-    of `finite_behaviours_rademacher_bound`, about sqrt(ln(2n) / (2n)).
+    least, which leaves an edge of 1/12. Here that difference is bounded. The stumps of both signs
+    have VC dimension 2 (`voting_generalization_bound` at delta/2), and Hoeffding's inequality
+    bounds the training error of the best stump minus its error. ``method="sharp"`` is 1/6 minus the
+    excess of `rademacher_excess_risk_bound` with this method. The stumps have 2 n behaviours on n
+    rows, so the complexity of their losses is at most half of `finite_behaviours_rademacher_bound`,
+    about sqrt(ln(2n) / (2n)).
 
     %(of_n_samples)s
     %(delta)s
@@ -457,10 +457,10 @@ def weak_learning_n_samples(
 ) -> int:
     """Number of rows with which a learner of a class has an edge of gamma: m(1/2 - gamma, delta).
 
-    A learner that reaches every error eps from m(eps, delta) rows on, with probability at least
-    1 - delta, is a weak learner of edge gamma from m(1/2 - gamma, delta) rows on [Ghoshdastidar]. A
-    class of VC dimension d whose best classifier has the error `best_error` leaves
-    eps = 1/2 - gamma - `best_error` to the learner.
+    Suppose that a learner reaches every error eps from m(eps, delta) rows on, with probability at
+    least 1 - delta. It is then a weak learner of edge gamma from m(1/2 - gamma, delta) rows on
+    [Ghoshdastidar]. A class of VC dimension d whose best classifier has the error `best_error`
+    leaves eps = 1/2 - gamma - `best_error` to the learner.
 
     Parameters
     ----------
@@ -539,10 +539,10 @@ def smooth_boosting_n_rounds(smoothness: float, edge: float, *, method: str = "s
     It is 2 / (kappa gamma² sqrt(1 - gamma)) (Servedio 2003), if every weak learner has an edge of
     at least gamma under the weights of its round. With c = -log(1 - gamma)/2 and Phi(N) the
     integral of M(s) = min(1, exp(-c s)) from 0 to N, a step d with abs(d) <= 1 + theta satisfies
-    Phi(N + d) - Phi(N) >= M(N) (d - gamma abs(d) / 2). Summed over the rounds and averaged over the
-    rows, the right-hand side is at least gamma kappa for each round, and the left-hand side is at
-    most 1/c <= 2/gamma in total. ``method="sharp"`` is the number of rounds that this leaves,
-    1 / (c gamma kappa).
+    Phi(N + d) - Phi(N) >= M(N) (d - gamma abs(d) / 2). Sum over the rounds and average over the
+    rows. The right-hand side is at least gamma kappa for each round, and the left-hand side is at
+    most 1/c <= 2/gamma in total. ``method="sharp"`` is the number of rounds that this leaves, 1 /
+    (c gamma kappa).
 
     Parameters
     ----------
@@ -590,8 +590,8 @@ def smooth_boosting_error_bound(optimum: float, slack: float = 0.0, edge: float 
         kappa = optimum / (1/2 - beta - gamma)
 
     with the edge gamma, in at most `smooth_boosting_n_rounds` rounds for kappa and gamma. No row
-    has more than 1/kappa times its weight, so that the least error in F is at most optimum/kappa in
-    every round, and the edge of the weak learner at least 1/2 - beta - optimum/kappa = gamma.
+    has more than 1/kappa times its weight. In every round the least error in F is therefore at most
+    optimum/kappa, and the edge of the weak learner at least 1/2 - beta - optimum/kappa = gamma.
 
     Parameters
     ----------
@@ -667,8 +667,8 @@ def agnostic_boosting_error_bound(
 
         optimum + (c + (c + slack)/gamma) / 2,   c = 1/sqrt(nu (1 - nu/2) n_rounds),
 
-    where `optimum` is the least error of a class of classifiers, and the correlation of the weak
-    learner with the relabelled rows is at least gamma times the largest in the class, minus
+    where `optimum` is the least error of a class of classifiers. The correlation of the weak
+    learner with the relabelled rows must be at least gamma times the largest in the class, minus
     `slack`.
 
     Parameters
@@ -696,9 +696,9 @@ def agnostic_boosting_error_bound(
     -----
     A step of nu times the correlation c lowers the potential, which is 1 at the start and never
     negative, by nu (1 - nu/2) c². So one of the rounds has a correlation of at most the c above,
-    for the weak learner and for -sign(H). With the weights w = 1 where y H <= 0 and w < 1
-    elsewhere, twice the difference of the errors of sign(H) and of any h is at most the mean of w y
-    (h - sign(H)), the sum of their two correlations (after Kalai and Kanade 2009).
+    for the weak learner and for -sign(H). The weights are w = 1 where y H <= 0 and w < 1 elsewhere.
+    Twice the difference of the errors of sign(H) and of any h is at most the mean of w y (h -
+    sign(H)), the sum of their two correlations (after Kalai and Kanade 2009).
 
     References
     ----------
@@ -724,10 +724,11 @@ def agnostic_boosting_error_bound(
 def massart_confidence_threshold(noise_rate: float, margin: float) -> float:
     """The score from which on Massart boosting leaves out a row.
 
-    It is s = log((1 - eta)/eta) - log((1 + 2 alpha)/(1 - 2 alpha)). Where each label is wrong with
-    a probability of at most eta given x, and abs(G(x)) < s, it is wrong with a probability of less
-    than 1/2 - alpha under the measure min(1, exp(-y G(x))). The largest share of wrong labels at x
-    is that of G(x) > 0 with the true label +1, where it is eta / (eta + (1 - eta) exp(-G(x))).
+    It is s = log((1 - eta)/eta) - log((1 + 2 alpha)/(1 - 2 alpha)). Suppose that each label is
+    wrong with a probability of at most eta given x. If abs(G(x)) < s, it is wrong with a
+    probability of less than 1/2 - alpha under the measure min(1, exp(-y G(x))). The largest share
+    of wrong labels at x is that of G(x) > 0 with the true label +1, where it is eta / (eta + (1 -
+    eta) exp(-G(x))).
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ TEXTS = {
         reuse_fits : bool, default=False
             Some members give held-out predictions from a single fit: forests and bagging (out of
             bag), bagged neighbours (without each row), and boosting and additive models (by their
-            folds, which become those of `cv`). If True, these predictions are used instead of a fit
+            folds, for which they use `cv`). If True, these predictions are used instead of a fit
             for each split. It needs at least two splits that are folds: no row is held out twice,
             and each split trains on all rows that it does not hold out.
         """,

@@ -144,10 +144,10 @@ TEXTS = {
         bag, and bagged neighbours leave out each row in closed form. The linear model is fitted
         again for each fold. The weights have the sum 1 and minimise the mean loss of these
         predictions. One more row, in which all members are equally good, is added (not for
-        "absolute_error", "poisson" and "gamma"). For n rows, a bounded loss and a library fixed
-        beforehand, the risk exceeds the risk of the best member by a term of the order of
-        log(number of members) / n, times a constant that is the price of cross-validation (van der
-        Laan, Polley and Hubbard 2007).
+        "absolute_error", "poisson" and "gamma"). Suppose that the loss is bounded and the library
+        fixed beforehand. The risk then exceeds the risk of the best member by a term of the order
+        of log(number of members) / n for n rows (van der Laan, Polley and Hubbard 2007).
+        Cross-validation costs a constant factor.
 
         There is no standard error of a prediction over training sets, because none is right without
         fits to other rows: see the user guide. Intervals and sets of new targets come from the

@@ -96,12 +96,12 @@ def report_html(
 ) -> str:
     """Write a report on a fitted additive model: one HTML file that opens without a network.
 
-    It says how the intercept and the terms add up to a prediction, and contains the importances of
-    the terms and each term with its picture and a table of its values, the most important term
-    first. It also lists features that the model does not use, edits after the fit, the scores of
-    the folds by the number of rounds, and the parameters. With X it also explains the rows of the
-    least, the middle and the largest prediction, and with y it compares predictions with what was
-    observed. Rows of the fit flatter a model there: give others.
+    It says how the intercept and the terms add up to a prediction, and how important each term is.
+    Each term has a picture and a table of its values, the most important term first. It also lists
+    features that the model does not use, edits after the fit, the scores of the folds by the number
+    of rounds, and the parameters. With X it also explains the rows of the least, the middle and the
+    largest prediction, and with y it compares predictions with what was observed. Rows of the fit
+    flatter a model there: give others.
 
     The file has no script and loads nothing. It can be read with light and dark backgrounds, and
     printed. It contains values of X: the least and the largest one of each feature, marks at up to

@@ -115,8 +115,8 @@ def partial_dependence(
         If X is sparse. The estimator may have been fitted to sparse rows.
     ValueError
         With `method="recursion"`: if the estimator is not a sum or mean of trees for regression or
-        for scores, if its scores do not start from a constant, or for another kind than the
-        average. With `sample_weight` also if X has values that are not numbers, or other columns
+        for scores, or for another kind than the average. Also if its scores do not start from a
+        constant. With `sample_weight` also if X has values that are not numbers, or other columns
         than in the fit.
 
     See Also

@@ -24,9 +24,8 @@ def _checked(ensemble: Ensemble, X: Any) -> Any:
 def training_weights(model: FittedPredictor, X: MatrixLike | None = None) -> sp.csr_array:
     """Compute the weights of the training rows whose weighted mean is the prediction.
 
-    Let L_b(x) be the leaf of x in tree b of B, and v_bi the weight of training row i in the fit of
-    tree b: how often it was drawn, times its sample weight if rows keep theirs. The weight of row i
-    at x is
+    Let L_b(x) be the leaf of x in tree b of B, and v_bi the weight of training row i in tree b: how
+    often it was drawn, times its sample weight. The weight of row i at x is
 
         w_i(x) = 1/B sum_b v_bi 1{i in L_b(x)} / sum_{j in L_b(x)} v_bj.
 

@@ -17,9 +17,9 @@ def unbiased_feature_importances(model: FittedPredictor) -> np.ndarray:
     """Compute unbiased importances from out-of-bag rows: 0 on average for an irrelevant feature.
 
     For an ensemble of trees, `feature_importances_` are the mean decreases of the squared error or
-    the Gini index at the splits, computed from the rows that the tree was fitted to. They are
-    positive for any feature, and larger for a feature with many values. Here one of the two means
-    in each product is that of the out-of-bag rows [Zhou and Hooker, 2021].
+    the Gini index at the splits. They are computed from the rows that the tree was fitted to. They
+    are positive for any feature, and larger for a feature with many values. Here one of the two
+    means in each product is that of the out-of-bag rows [Zhou and Hooker, 2021].
 
     %(of_model)s
 

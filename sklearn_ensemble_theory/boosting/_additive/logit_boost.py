@@ -105,7 +105,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     %(models_of_folds)s
 
-    For n rows, p features of B bins, k folds and K scores, the bins cost O(n p log n), and
+    Let there be n rows, p features of B bins, k folds and K scores. The bins cost O(n p log n), and
     gradients O(n p k K) each time they are computed. A round costs O(p B k), independent of n. The
     user guide lists all costs, and how Dask collections are read: :ref:`additive-costs`.
 

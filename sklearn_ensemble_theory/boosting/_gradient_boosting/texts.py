@@ -42,7 +42,7 @@ TEXTS = {
             so on describe: `BinnedTreeRegressor`, whose columns are cut into `max_bins` bins once
             for all rounds. A sparse X gives the same model as the same X as an array, from its
             stored values alone. The exception is a sparse X of more than 2^22 values, zeros
-            included: trees of more than 512 leaves or 8 levels, in more than 255 bins or with
+            included. Trees of more than 512 leaves or 8 levels, in more than 255 bins or with
             `max_features` are then scikit-learn's exact `DecisionTreeRegressor`. Give an estimator
             for more options, as in ``BinnedTreeRegressor(max_depth=3, l2_regularization=1)``; the
             parameters that describe the default trees must then keep their defaults. The columns of
@@ -96,9 +96,8 @@ TEXTS = {
             Stop if the validation risk is not below one of those of the last `n_iter_no_change`
             rounds by more than `tol`. If you give `X_val` to `fit`, the rounds up to the best
             score of these rows are kept; otherwise all, as in scikit-learn. None is no early
-            stopping. All risks by "huber" use the delta of the validation rows at the start.
-            scikit-learn uses the delta of each round, which falls with the residuals, so its risks
-            fall too.
+            stopping. All risks by "huber" use the delta of the validation rows at the start. In
+            scikit-learn the delta of each round falls with the residuals, so the risks fall too.
         tol : float, default=1e-4
             Tolerance of `n_iter_no_change`, as a share of the deviance of the constant model on
             the validation rows, for the squared error their variance: the units of y do not

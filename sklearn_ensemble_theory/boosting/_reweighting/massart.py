@@ -141,9 +141,8 @@ class MassartBoostClassifier(BinaryBooster):
         Only if the noise rate was chosen: the candidates "noise_rate", their potentials on the
         held-out rows "split0_score", ..., the "mean_score" and its "standard_error".
     moves_ : ndarray of shape (n_rounds,)
-        "all" if a weak learner's vote was added to the scores of all rows, "unconfident" if it was
-        added only to scores below the threshold, "shrink" if the confident scores were moved
-        towards 0.
+        "all" if a weak learner's vote was added to the scores of all rows, "unconfident" if only to
+        scores below the threshold, and "shrink" if the confident scores were moved towards 0.
     steps_ : ndarray of shape (n_rounds,)
         The coefficient of each round.
     gains_ : ndarray of shape (n_rounds,)

@@ -127,8 +127,8 @@ class BallConstrainedClassifier(ClassifierMixin, FitsBatches, ReadsOnce, BaseEst
         Number k of steps of "gd" and "sgd"; None is 1,000 and the number of rows. For "auto" the
         largest number of steps; None is 10,000.
     tol : float, default=1e-6
-        With "auto", the fit ends at a duality gap of this share of the risk of the best constant,
-        or of the gap of the best constant if that is smaller.
+        With "auto", the fit ends at a duality gap of this share of the risk of the best constant
+        (or of its gap, if that is smaller).
     random_state : int, RandomState instance or None, default=None
         Seed of the rows that "sgd" draws.
     %(class_weight)s
