@@ -60,7 +60,7 @@ class FitsBatches:
     ) -> Self:
         """Fit the model to batches of rows, of which one is in memory at a time.
 
-        The model is the one that `fit` gives for a Dask collection with these chunks; Dask is not
+        The model is the same as from `fit` with a Dask collection of these chunks; Dask is not
         needed. The user guide lists how often each estimator reads the rows
         (:ref:`passes-over-chunks`).
 

@@ -21,11 +21,11 @@ class Categories(CategoryOptions, BaseEstimator):
     columns : array-like, "from_dtype" or None, default="from_dtype"
         The categorical features, as `categorical_features` names them.
     unseen : {"missing", "mean"}, default="missing"
-        Where a node that splits the categories of a feature sends rows whose category did not
-        occur in `fit`. With "missing" they go where missing values go: to one child. With "mean"
-        they go to both children, and count in each with its share of the training weight in the
-        node, so that the tree predicts the mean over both. All other rows, and missing values, have
-        the same predictions with either value.
+        Where a node that splits the categories of a feature sends rows whose category was not seen
+        in `fit`. With "missing" they go where missing values go: to one child. With "mean" they go
+        to both children, and count in each with its share of the training weight in the node: the
+        tree predicts the mean over both children. All other rows, and missing values, have the same
+        predictions with either value.
 
     Notes
     -----

@@ -22,8 +22,8 @@ class CVRounds(BaseEstimator):
     ----------
     cv : int, cross-validation generator, iterable or None, default=5
         The splits. An integer is the number of folds, which are drawn from a fixed seed; None is 5.
-        An additive model, whose folds make other choices too, has a `cv` of its own: give one of
-        both, and pass its `n_estimators_` back with this number as its `cv`.
+        An additive model has its own parameter `cv`, because its folds make other choices too. Give
+        only one of the two, and pass its `n_estimators_` back with this number as its `cv`.
     max_estimators : int, default=10000
         The largest number of rounds that is compared.
     rule : {"minimum", "one_standard_error"}, default="minimum"

@@ -93,7 +93,7 @@ COMMON = {
         Parameters
         ----------
         X, y : ignored
-            The fit knows all that the bound needs of the training rows.
+            The fit has stored all that the bound needs of the training rows.
         method : {"excess_risk"}, default="excess_risk"
             What is bounded.
         """,

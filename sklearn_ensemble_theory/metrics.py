@@ -61,7 +61,8 @@ def crps(
 ) -> float | np.ndarray:
     r"""The continuous ranked probability score of predictive distributions, in closed form.
 
-    It is the squared distance of the distribution function F from that of the observed value,
+    It is the squared distance between the distribution function F and the step function at the
+    observed value,
 
     .. math:: \int (F(t) - 1\{y \le t\})^2 \, dt = E|Y - y| - E|Y - Y'| / 2,
 
@@ -167,8 +168,7 @@ def log_score(
 
     The expected score is smallest for the true law, and its excess is the Kullback-Leibler
     divergence [Gneiting and Raftery, 2007]. Other units of y add a constant. A single value in a
-    tail that is too thin may decide; `crps` is more robust. Cost: that of a density, O(1) for a
-    row.
+    tail that is too thin may decide; `crps` is more robust. Cost: one density, O(1) for a row.
 
     Parameters
     ----------

@@ -181,8 +181,8 @@ class AveragedClassifier(ClassifierMixin):
         -------
         log_proba : ndarray of shape (n_samples, n_classes), or list of them
             A list, of each output, if y had several. Natural logarithms of the mean probabilities.
-            They are computed from the members' logarithms where the members have
-            `predict_log_proba`, so that very small probabilities do not underflow to 0.
+            They are computed from the members' logarithms if the members have `predict_log_proba`:
+            very small probabilities do not underflow to 0.
 
         %(cost_of_members)s
         """

@@ -81,7 +81,7 @@ def bagged_ridge_gcv(
     -----
     For m members the estimate is T / (1 - df/n)², minus R_1 / m (n/k - 1) / (n/df - 1)². T and T_1
     are the mean squared errors of the mean and of a member on all n rows, and R_1 = T_1 / (1 - 2
-    df/n + df² / (k n)). Where n and the number of features grow alike, the first part is consistent
+    df/n + df² / (k n)). If n and the number of features grow alike, the first part is consistent
     for infinitely many members [Du, Patil and Kuchibhotla, 2023]. For finitely many it is not, and
     the second part corrects it [Bellec et al., 2023]. The intercept counts as one degree of freedom
     here.

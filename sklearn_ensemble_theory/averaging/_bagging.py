@@ -267,7 +267,7 @@ class BaseBagging(
         -----
         Cost: B fits of the base learner on at most s distinct rows each, O(s log s) for each draw,
         and O(n p) once (O(n p log n) with bins). Members are fitted in threads if the base learner
-        is a tree of scikit-learn's or in bins, and otherwise in processes.
+        is a scikit-learn tree or a binned tree, and in processes for other learners.
 
         With Dask collections, member b is drawn from the rows of one chunk and fitted where the
         chunk is. `oob_score`, `warm_start` and `groups` cannot be used. Methods that need the
@@ -565,7 +565,7 @@ class BaseBagging(
             `bootstrap="disjoint"` [Xu, Zhu and Shao, 2022]. "auto" is "u-statistic" for disjoint
             draws. It is the infinitesimal jackknife if a row is drawn at most once
             (`bootstrap=False` with `max_samples`, or "bernoulli") and for blocks and "bayesian".
-            For all other draws it is the square root of the mean of both squared errors.
+            For all other draws it is the square root of the mean of the two squared errors.
 
         Returns
         -------
@@ -705,7 +705,7 @@ class BaggedRegressor(AveragedRegressor):
     ) -> np.ndarray:
         """Predict quantiles of the target, from the training rows in the leaves of the trees.
 
-        They are those of `predict_distribution`, and include the noise of the target
+        They are the quantiles of `predict_distribution`, and include the noise of the target
         [Meinshausen, 2006].
 
         %(of_X_predicted)s
@@ -818,8 +818,8 @@ class BaggedRegressor(AveragedRegressor):
             prediction). An interval is computed from the residuals of the training rows in the same
             group. Give a feature, by its number or name. You can also give a function that returns
             the values of an array of rows, or the values of all training rows and of the rows of X.
-            A function gets the rows as the trees do: numbers in single precision, those of
-            categories in the order of `categories_`.
+            A function gets the rows as the trees do: numbers in single precision, and categories as
+            their numbers in the order of `categories_`.
 
         Returns
         -------
@@ -848,8 +848,8 @@ class BaggedRegressor(AveragedRegressor):
 
         Cost: that of predictions. For "jackknife+" in addition up to n B / 8 additions of integers
         of 16 bits for each row. The first call after a fit without `oob_score=True` predicts all
-        training rows; that of "normalized" fits 50 small trees, that of "quantile" assigns the
-        training rows to leaves.
+        training rows. The first call with "normalized" fits 50 small trees, and with "quantile" it
+        assigns the training rows to leaves.
 
         References
         ----------
@@ -913,9 +913,9 @@ class BaggedClassifier(AveragedClassifier):
     ) -> np.ndarray:
         """Predict sets of classes that contain the class of a new row with a given probability.
 
-        Each training row has a score s_y(x): that of its class by the members that are not fitted
-        to it. A class c is in the set of x if fewer than `coverage` (n + 1) of the n training rows
-        have a smaller score than s_c(x).
+        Each training row has a score s_y(x), the score of its class by the members that are not
+        fitted to it. A class c is in the set of x if fewer than `coverage` (n + 1) of the n
+        training rows have a smaller score than s_c(x).
 
         %(of_X_classified)s
         coverage : float, default=0.9
@@ -938,8 +938,8 @@ class BaggedClassifier(AveragedClassifier):
         finite samples. Coverage is an average over rows and, without `per_class`, over classes.
         Weights and groups of the fit are as for `predict_interval` of the regressors.
 
-        Cost: that of predictions, and O(log n + log K) for each row and class. The first call after
-        a fit without `oob_score=True` predicts all training rows.
+        Cost: the predictions, and O(log n + log K) for each row and class. The first call after a
+        fit without `oob_score=True` predicts all training rows.
 
         %(references_of_sets)s
 
@@ -1234,8 +1234,8 @@ class BaggingClassifier(BaggedClassifier, AnyLearner):
         Raises
         ------
         ValueError
-            If the training rows of a member do not contain all classes, so that its scores cannot
-            be averaged with the others, or y has several columns.
+            If y has several columns, or the training rows of a member do not contain all classes:
+            its scores cannot be averaged with the others.
 
         Notes
         -----

@@ -228,10 +228,10 @@ BAGGING = AVERAGES | {
             Whether to grow honest trees: one half of the rows drawn for a tree chooses its splits,
             and the other half gives the values of its leaves. A float is the share of the rows in
             the leaves. Copies of a row, and the rows of a group, are on one side. A split of which
-            one side has no row of the leaves is left out. Impurities and importances are those of
-            the rows in the leaves. With `bootstrap=False` and a fraction as `max_samples`,
-            intervals by `standard_error` are those of [Wager and Athey, 2018]; see the user guide.
-            Not with `monotonic_cst`, medians or moving blocks.
+            one side has no row of the leaves is left out. Impurities and importances are computed
+            from the rows in the leaves. With `bootstrap=False` and a fraction as `max_samples`,
+            intervals by `standard_error` are as in [Wager and Athey, 2018]; see the user guide. Not
+            with `monotonic_cst`, medians or moving blocks.
         """,
     "forest_class_weight": """
         class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
@@ -334,7 +334,7 @@ BAGGING = AVERAGES | {
         """,
     "forest_classes": """
         classes_ : ndarray of shape (n_classes,) or list of such arrays
-            The labels, sorted; a list of those of each output if y has several.
+            The labels, sorted; a list with the labels of each output if y has several.
         n_classes_ : int or list of int
             Number of classes.
         """,

@@ -114,7 +114,7 @@ BLOCKS_TEXTS = {
         """,
     "shuffle": """
         shuffle : bool, default=True
-            Whether rows are assigned to blocks at random; otherwise blocks are consecutive rows.
+            Whether rows are assigned to blocks at random. If False, blocks are consecutive rows.
             The chunks of Dask collections are blocks as they are, and their rows should be a random
             sample.
         stratify : bool or "auto", default="auto"
@@ -216,7 +216,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
         rows may be in two blocks. The blocks of Dask collections are the chunks that have rows of
         positive weight (:ref:`passes-over-chunks`). The chunks should be random samples of all
         rows. `n_blocks` must be "rate" or their number, and `shuffle`, `stratify` and `groups`
-        cannot be used. The model is that of the same blocks in memory with ``shuffle=False``;
+        cannot be used. The model is the same as from these blocks in memory with ``shuffle=False``;
         `blocks_` is not set.
         """
         raise_for_params(fit_params, self, "fit")

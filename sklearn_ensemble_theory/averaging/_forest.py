@@ -275,7 +275,7 @@ class BaseForest(WeighsClasses, BaseBagging):  # "balanced_subsample" is by the 
         indicator : sparse matrix of shape (n_samples, n_nodes)
             1 where the row passes the node; the nodes of all trees side by side.
         n_nodes_ptr : ndarray of shape (n_estimators + 1,)
-            Columns n_nodes_ptr[i]:n_nodes_ptr[i + 1] are those of tree i.
+            Columns n_nodes_ptr[i]:n_nodes_ptr[i + 1] belong to tree i.
 
         %(cost_of_walks)s
         """
@@ -669,9 +669,10 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
 
     Notes
     -----
-    The method is that of :class:`ExtraTreesRegressor` [Geurts et al., 2006], the mean of trees as
-    in a random forest [Shah, §4.5]. The cost is about O(m_try n) for each level of each tree. With
-    the same `random_state`, exact trees are the same as in scikit-learn's class (release 1.9).
+    The method is the same as for :class:`ExtraTreesRegressor` [Geurts et al., 2006], with a mean of
+    trees as in a random forest [Shah, §4.5]. The cost is about O(m_try n) for each level of each
+    tree. With the same `random_state`, exact trees are the same as in scikit-learn's class (release
+    1.9).
 
     %(references_Shah)s
 

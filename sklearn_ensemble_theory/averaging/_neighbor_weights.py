@@ -69,9 +69,9 @@ def bagged_nearest_neighbors_weights(
     -----
     Cost O(k n_ranks) in time, O(n_ranks) in memory. The relative error of a weight stays below
     1e-10 at n = 10^7. The estimators give the missing weight to the overall mean of the targets,
-    unless `empty` says otherwise of draws of no rows; see :ref:`weights-by-rank` in the user guide.
-    The rate of convergence of the bagged nearest neighbour is studied in [Biau, Cérou and Guyader,
-    2010].
+    unless `empty` sets another prediction for draws of no rows; see :ref:`weights-by-rank` in the
+    user guide. The rate of convergence of the bagged nearest neighbour is studied in [Biau, Cérou
+    and Guyader, 2010].
 
     References
     ----------

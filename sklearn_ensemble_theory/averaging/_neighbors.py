@@ -163,8 +163,7 @@ NEIGHBORS_TEXTS = {
             the leave-one-out error of each, summed over the outputs. It is the mean squared error,
             or for classes the Brier score, the mean of sum_c (p_c - 1{y = c})^2.
         n_samples_fit_ : int
-            Number of training rows, without those of weight 0 (with them for precomputed
-            distances).
+            Number of training rows, without rows of weight 0 (with them for precomputed distances).
         %(names_in_fit)s
         """,
     "raises": """

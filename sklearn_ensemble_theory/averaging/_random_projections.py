@@ -92,8 +92,8 @@ class ExpectedProjection:
         (1/n) (||(I - Delta) f||^2 + sigma^2 tr Delta^2)
         + (1/(n m)) (f'(Delta - Delta^2) f + sigma^2 (tr Delta - tr Delta^2)).
 
-        The estimate of Delta^2 is corrected for the finite number of draws, so that the risk is
-        unbiased for every m. O(n^2) for each call.
+        The estimate of Delta^2 is corrected for the finite number of draws: the risk is unbiased
+        for every m. O(n^2) for each call.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, ReadsOnce, Bas
           with its own seed.
     alpha : float, default=0.0
         Penalty of the squared norm of the coefficients of the projected variables. S is scaled such
-        that E[S S'] = I, so that for many linear projections this is the `alpha` of
+        that E[S S'] = I. For many linear projections this is therefore the `alpha` of
         :class:`~sklearn.linear_model.Ridge`; features approximate a kernel in the same way.
     gamma : "scale" or float, default="scale"
         Coefficient of the Gaussian kernel exp(-gamma ||x - x'||^2) of "fourier". "scale" is 1 over
@@ -477,8 +477,8 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, ReadsOnce, Bas
         """Estimate the expected matrix that maps targets to fitted values, from simulated draws.
 
         The fit of one member is Pi y with a random matrix Pi. Its mean Delta determines the risk of
-        the average of any number of members [Bach, §10.2.2]. Neither targets nor a fit are needed.
-        The first draws are those of the members, if `random_state` is an int.
+        the average of any number of members [Bach, §10.2.2]. No targets and no fit are needed. The
+        first draws are those of the members, if `random_state` is an int.
 
         Parameters
         ----------

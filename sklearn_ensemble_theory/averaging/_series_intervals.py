@@ -19,8 +19,9 @@ class SeriesIntervals:
     """Prediction intervals for time series, from a sliding window of residuals (EnbPI).
 
     The window begins with the residuals of the training rows out of bag, in the order of time. As
-    targets become known, `update` drops the oldest residuals for those of the new rows. An interval
-    is the prediction plus two quantiles of the residuals in the window [Xu and Xie, 2023].
+    targets become known, `update` replaces the oldest residuals by the residuals of the new rows.
+    An interval is the prediction plus two quantiles of the residuals in the window [Xu and Xie,
+    2023].
 
     Parameters
     ----------
@@ -28,8 +29,8 @@ class SeriesIntervals:
         Of one target and fitted without groups. Fit it with `bootstrap="moving_block"`, for
         residuals of rows that are not near to drawn ones.
     residuals : array-like of shape (n_residuals,), default=None
-        The window, targets minus predictions with the oldest first; None is that of the training
-        rows out of bag. That of other intervals is their `residuals_`.
+        The window: targets minus predictions, the oldest first. None takes the out-of-bag residuals
+        of the training rows. That of other intervals is their `residuals_`.
 
     Attributes
     ----------
@@ -92,14 +93,14 @@ class SeriesIntervals:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows that follow those of `fit`, or of the last update, in time; not training rows,
-            whose residuals would be too small.
+            Rows that follow the rows of `fit`, or of the last update, in time. Do not give training
+            rows: their residuals would be too small.
         y : array-like of shape (n_samples,)
             Their targets.
         window : int, default=None
             How many residuals are kept, the newest. `None` is as many as before, at first about as
-            many as training rows. A short window follows a change of the noise sooner, and knows
-            quantiles less well.
+            many as training rows. A short window follows a change of the noise sooner, but
+            estimates quantiles less well.
 
         Returns
         -------

@@ -91,7 +91,7 @@ class SketchedLinearRegression(
         of the inverses of the sketched matrices as preconditioner. Each step reads X twice. A few
         steps give least squares to many digits; 0 is the average of sketches itself.
     fit_intercept : bool, default=True
-        Whether to centre X and y at their means, which are those of all rows.
+        Whether to centre X and y at their means over all rows.
     n_jobs : int, default=None
         Number of threads for the sketches. The model does not depend on it.
     %(random_state)s
@@ -274,8 +274,8 @@ class SketchedLinearRegression(
 
         Notes
         -----
-        The m sketches of s rows, m s (d + q + 1) numbers, stay in memory. The cost is that of `fit`
-        on the chunk, O(m s d^2) for the solutions included.
+        The m sketches of s rows, m s (d + q + 1) numbers, stay in memory. The cost is as for `fit`
+        on the chunk, including O(m s d^2) for the solutions.
         """
         if not SKETCHES[self.sketch].oblivious or self.n_refinements:
             raise ValueError(
@@ -458,8 +458,8 @@ class SketchedLinearRegression(
         The same formula is used for other sketches of independent elements, count sketches and
         leverage scores. For "srht" and "subsample", whose S has orthogonal rows, (n - d) / (s - d)
         - 1 replaces (n - d) / (s - d - 1). These are limits for many rows without very large
-        leverage [Dobriban and Liu, 2019]; simulate for other data. With X the cost is that of
-        n_draws / 8 fits.
+        leverage [Dobriban and Liu, 2019]; simulate for other data. With X the cost is n_draws / 8
+        fits.
         """
         check_is_fitted(self)
         check_number("sigma", sigma, 0)

@@ -79,8 +79,8 @@ TEXTS = {
             D, the bound on the variation norm: the sum of the absolute weights of the atoms, in
             units of the score. A list, "cv" or :class:`~sklearn_ensemble_theory.boosting.CVChoice`
             selects the candidate with the smallest held-out risk. "cv" compares 16 values from 1/8
-            to 64 times the norm of the best single atom by 5 folds that are not shuffled (those of
-            the classifier are stratified). Each fold solves the radii in increasing order, each
+            to 64 times the norm of the best single atom, by 5 folds that are not shuffled (and
+            stratified for the classifier). Each fold solves the radii in increasing order, each
             from the solution of the previous one.
         """,
     "of_ball": """
@@ -127,7 +127,7 @@ TEXTS = {
         dual_gaps_, train_scores_ : ndarrays of shape (n_estimators_ + 1,)
             The dual gap and the risk F before each round and at the end.
         is_exact_ : bool
-            Whether the best atom was found exactly in each round, so that the dual gaps are bounds.
+            Whether the best atom was found exactly in each round: the dual gaps are then bounds.
         variation_norm_ : float
             The sum of the absolute weights of the atoms, at most the radius.
         radius_ : float

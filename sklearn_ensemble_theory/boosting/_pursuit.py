@@ -468,8 +468,8 @@ class MatchingPursuitRegressor(
         gauge_y : float, default=None
             gamma(y): the l1 norm of some coefficients of the normalised columns (of mean square 1)
             with which they give the centred y exactly; in units of y. If None, the least one is
-            computed from X and y by :func:`~sklearn_ensemble_theory.bounds.gauge`. Where the
-            columns do not give y, it is that of the least-squares fit to y.
+            computed from X and y by :func:`~sklearn_ensemble_theory.bounds.gauge`. If the columns
+            do not give y, it is the gauge of the least-squares fit to y.
 
         Returns
         -------

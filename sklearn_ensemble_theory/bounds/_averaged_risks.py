@@ -313,8 +313,8 @@ def divide_and_conquer_cost(
     """Cost of fits to m blocks of n/m rows, for an estimator of cost n^b: n^b m^(1-b).
 
     It decreases with m if b > 1 and is n for one row in each block. The best number of blocks is
-    therefore the largest one whose average still has the error that is aimed at. The first answer
-    to [Bach, exercise 10.2].
+    therefore the largest one whose average still has the error that is aimed at. This is the first
+    answer to [Bach, exercise 10.2].
 
     Parameters
     ----------

@@ -62,9 +62,9 @@ def chernoff_tail(
     """Bound on P(W >= t) by the moment generating function of W, the Chernoff bound.
 
     It is the infimum over alpha > 0 of exp(-alpha t) E exp(alpha W) [Shah, §2.1], and at most 1.
-    The exponent is convex in alpha, so that its minimum is bracketed by powers of 2 and then found
-    by Brent's method, about 450 calls of `log_mgf` for each t. The rounding error of the difference
-    log_mgf(alpha) - alpha t is added to it, so that cancellation does not lower the result.
+    The exponent is convex in alpha. Its minimum is bracketed by powers of 2 and then found by
+    Brent's method, with about 450 calls of `log_mgf` for each t. The rounding error of the
+    difference log_mgf(alpha) - alpha t is added to it: cancellation does not lower the result.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def chernoff_tail(
         Threshold, in units of W.
     log_mgf : callable
         The function alpha -> log E exp(alpha W) of one number, or an upper bound on it that is
-        convex. Where it overflows or is not finite, alpha is not used.
+        convex. If it overflows or is not finite, alpha is not used.
     alpha_max : float, default=None
         The alphas are below this number, above 0; for variables whose exponential moments are
         finite only up to there. None is no limit.

@@ -215,8 +215,8 @@ def cross_validation_oracle_bound(
     Notes
     -----
     Given its training rows, the losses of a split are independent, and Hoeffding's inequality holds
-    for each candidate. With several splits the best candidate depends on the rows of all of them,
-    so that both deviations are bounded for all candidates, by a union over 2 m v events. The
+    for each candidate. With several splits the best candidate depends on the rows of all splits.
+    Both deviations are therefore bounded for all candidates, by a union over 2 m v events. The
     bound is on the functions that were fitted to the splits; it assumes independent rows, and a
     held-out row in one split only. The cost is O(v).
 

@@ -215,7 +215,7 @@ def matching_pursuit_kappa(gram: ArrayLike) -> float:
 
     kappa |v| <= max_j |psi_j'v| for every v in the span of the columns, in the norm of mean
     squares, for columns of mean square 1. The value returned is a valid constant: the largest one
-    where it can be enumerated, otherwise one that is proved.
+    if it can be enumerated, and else one that is proved.
 
     %(of_columns)s
 

@@ -350,8 +350,8 @@ def greedy_boosting_best_n_rounds(
     """Return the t that minimises `greedy_boosting_risk_bound`, of order n^(5/7) gauge^(4/7).
 
     The bound [Bach, eq. (10.16)] is A sqrt(t) + B t^(-1/5) plus a constant, which is least at
-    t = (2 B / (5 A))^(10/7). Where B t^(-1/5) is above G0 there, no number of rounds is better than
-    0 by this bound.
+    t = (2 B / (5 A))^(10/7). If B t^(-1/5) is above G0 there, no number of rounds is better than 0
+    by this bound.
 
     %(of_n_samples)s
     %(gauge_of_f)s

@@ -75,8 +75,8 @@ def l2_boosting_decay_rate(matrix: ArrayLike) -> float:
     It is r = 2 min Re(mu) over the eigenvalues mu of S: the largest training error over y of a
     given length is exp(-r t), up to powers of t. The training error tends to 0 for every y if and
     only if r is positive [Dombry and Esstafa, proposition 2.12 i)]. Powers of t up to 2 (s - 1)
-    come with a Jordan block of size s. The eigenvalues of smoothers decrease fast, so that r is
-    often so small that the limit is never seen. The cost is O(n³).
+    come with a Jordan block of size s. The eigenvalues of smoothers decrease fast, so r is often so
+    small that the limit is never seen. The cost is O(n³).
 
     %(of_S)s
 
@@ -148,7 +148,7 @@ def l2_boosting_squared_bias(
 
     [Dombry and Esstafa, proposition 2.12 ii)]; it is part of the training error and of the test
     error at the same points alike. The cost is O(n³) once for symmetric matrices, and for each time
-    otherwise.
+    for other matrices.
 
     %(of_S)s
     f : array-like of shape (n,)

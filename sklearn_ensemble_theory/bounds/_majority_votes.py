@@ -51,7 +51,7 @@ def kl_inverse(
     p) <= epsilon, or the smallest such p <= q. All parameters broadcast. The mean of n independent
     variables in [0, 1] is with probability 1 - delta one whose inverse for epsilon = ln(1/delta) /
     n is above their expectation: the Chernoff bound. By Pinsker's inequality it is at most q +
-    sqrt(epsilon / 2), and for small q it is much less. The cost is that of 60 evaluations of kl.
+    sqrt(epsilon / 2), and for small q it is much less. The cost is 60 evaluations of kl.
 
     Parameters
     ----------

@@ -481,8 +481,8 @@ def neighbors_vote_n_blocks(
     Blocks of n/m rows with k neighbours each have the bound of
     :func:`~sklearn_ensemble_theory.bounds.independent_neighbors_vote_bound`, which depends on K = m
     k only. Every m up to the best K, with k = K/m, is equally good; the largest one, m = K with k =
-    1, is returned. It costs least, and the vote of majorities is then that of all neighbours. More
-    blocks are worse, because one neighbour in each already smooths too much. The answer to
+    1, is returned. It costs least, and the vote of majorities is then the vote of all neighbours.
+    More blocks are worse, because one neighbour in each already smooths too much. This answers
     [Bach, exercise 10.1], in O(1): the bound on the squared error, a/K + 8 B^2 diam^2 (2K/n)^(2/d)
     with a = 1 - 1/C, has its minimum where K^(1 + 2/d) = a d (n/2)^(2/d) / (16 B^2 diam^2).
 

@@ -219,7 +219,7 @@ def convex_aggregation_bound(
 
     which is at most 8 M² (K - 1)/(n + 1), and (5/2) M² sqrt(2 log(K (K + 1)/2) / n). The first is
     for few candidates, the second for many. The best mixture is at least as good as the best
-    candidate, so that the bound also holds compared with that.
+    candidate, so the bound also holds compared with the best candidate.
 
     %(of_candidates)s
     n_samples : float
@@ -244,7 +244,7 @@ def convex_aggregation_bound(
     The least possible excess of an aggregate in the worst case is of the order min(K/n, sqrt(log(1
     + K/sqrt(n))/n)) [Nemirovski, 2000; Tsybakov, 2003]. The bound has this rate up to the
     logarithm. The first part holds for every convex set of weights of dimension K - 1 whose
-    mixtures are in [-M, M]. Neither part is for weights that are learned from the held-out rows of
+    mixtures are in [-M, M]. The bound is not for weights that are learned from the held-out rows of
     several folds, on which the candidates are different functions. For the proofs see
     :ref:`proofs-of-oracle-inequalities` in the user guide. The cost is O(1).
 

@@ -47,8 +47,8 @@ def empirical_rademacher_complexity(
 
     It is the expectation of max_f (1/n) sum_i e_i f(z_i) over independent signs e_i
     [Shah, eq. (2.8)]: how well some function of the class agrees with random labels. Up to 16
-    points it is computed exactly, over all signs, and otherwise as the mean over random signs. The
-    misclassification losses of classifiers with values -1 and 1 have half their complexity. The
+    points it is computed exactly, over all signs. For more points it is the mean over random signs.
+    The misclassification losses of classifiers with values -1 and 1 have half their complexity. The
     cost is O(n k) for each draw or vector of signs, with k functions; the memory is bounded.
 
     Parameters
@@ -424,7 +424,7 @@ def distance_features_rademacher_bound(
     a bound, and the smallest one can be taken. With the centre nearest to w in the place of w the
     functions change by at most L r. The values of the N functions are in an interval of length L D.
     Its middle can be subtracted from all of them, because signs have mean 0; the rest is [Shah,
-    lemma 12]. Of functions of both signs the middle cannot be subtracted. ``method="sharp"`` takes
+    lemma 12]. For functions of both signs the middle cannot be subtracted. ``method="sharp"`` takes
     `finite_behaviours_rademacher_bound` with this method for the N.
 
     %(of_points)s
@@ -527,8 +527,8 @@ def uniform_deviation_bound(
 
     by [Shah, theorem 10] and the bounded differences inequality [Shah, theorem 7]. With the
     empirical complexity, which the rows themselves give, the second term is 3 M sqrt(log(2/delta) /
-    (2n)). All parameters broadcast. The empirical complexity has itself bounded differences M/n, so
-    that it is above R_n(F) - M sqrt(log(2/delta) / (2n)) with probability 1 - delta/2.
+    (2n)). All parameters broadcast. The empirical complexity itself has bounded differences M/n. It
+    is therefore above R_n(F) - M sqrt(log(2/delta) / (2n)) with probability 1 - delta/2.
 
     With ``method="sharp"`` the deviation is `mcdiarmid_deviation` with this method. The deviation
     of the empirical complexity has delta instead of delta/2. The supremum minus twice the empirical

@@ -339,7 +339,7 @@ def adaboost_kappa_bound(n_rounds: ArrayLike, kappa: float) -> Any:
 
 @in_floats
 def interval_stump_error(left: ArrayLike, middle: ArrayLike, right: ArrayLike) -> Any:
-    """The least error of a decision stump whose labels are those of an interval.
+    """The least error of a decision stump if the labels are those of an interval.
 
     The labels are b inside (s, t) and -b outside. A stump is constant on both sides of one
     threshold, so it errs on one of the three parts of the line. The best stump errs on the part of

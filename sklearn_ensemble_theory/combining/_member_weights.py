@@ -134,7 +134,7 @@ class MemberWeights(BaseEstimator):
             The number of each row, where some have several predictions: such a row counts once in
             standard errors.
         classes : ndarray of shape (n_classes,), or list of them, default=None
-            The labels of the probabilities; None is those of y, sorted.
+            The labels of the probabilities; None takes the labels of y, sorted.
 
         Returns
         -------

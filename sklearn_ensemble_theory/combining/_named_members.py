@@ -113,7 +113,7 @@ class NamedMembers(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
         return Bunch(**dict(self.estimators))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Get the parameters of the ensemble and, by their names, those of its members.
+        """Get the parameters of the ensemble and, by their names, of its members.
 
         Parameters
         ----------

@@ -701,7 +701,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Labels: with learned weights those of the largest weighted sum, of equal ones the first
+            Labels: with learned weights, the label of the largest weighted sum; for ties, the first
             in `classes_`.
 
         %(cost_of_predictions)s
@@ -780,16 +780,16 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
     ) -> np.ndarray:
         """Predict sets of classes that contain the class of a new row with a given probability.
 
-        Each of the n held-out rows has a score s_y(x), that of its class by members and a
+        Each of the n held-out rows has a score s_y(x), the score of its class by members and a
         combination that are not fitted to the rows of its split. A class c is in the set of x if
-        fewer than `coverage` (n + 1) held-out rows have a smaller score than s_c(x), that of
+        fewer than `coverage` (n + 1) held-out rows have a smaller score than s_c(x), the score by
         `predict_proba`. Only with `held_out="cv"`.
 
         %(set_parameters)s
 
         %(notes_of_coverage)s
 
-        Cost: that of `predict_proba`, and O(log n) for each row and class.
+        Cost: as for `predict_proba`, and O(log n) for each row and class.
 
         %(references_of_sets)s
         """

@@ -183,7 +183,7 @@ TEXTS = {
         Notes
         -----
         Coverage is about `coverage`, without a guarantee for finite samples: the members that
-        predict a held-out row are fitted to fewer rows than those of the model.
+        predict a held-out row are fitted to fewer rows than the members of the model.
         """,
     "of_rows": """
         Parameters
@@ -485,7 +485,7 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
     %(members)s
     loss : {"squared_error", "absolute_error", "poisson", "gamma"}, default="squared_error"
         What the members are fitted to and the weights make smallest: "poisson" is for counts, and
-        "gamma" for amounts above 0. "absolute_error" is that of the weights and of boosting only.
+        "gamma" for amounts above 0. "absolute_error" is used for the weights and for boosting only.
     %(cv)s
     %(time_limit)s
     %(n_jobs)s

@@ -129,8 +129,8 @@ VOTING_TEXTS = {
     "notes_of_coverage": """
         Notes
         -----
-        Coverage is about `coverage`, without a guarantee for finite samples, as the members that
-        predict a held-out row are fitted to fewer rows than those of the ensemble. With
+        Coverage is about `coverage`, without a guarantee for finite samples: the members that
+        predict a held-out row are fitted to fewer rows than the members of the ensemble. With
         ``held_out="prefit"`` the rows of `fit` are exchangeable with new ones, and it is at least
         `coverage` [split conformal prediction]. A row that a splitter holds out several times
         counts once. `weights` are those at the time of the call.
@@ -425,8 +425,8 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
 
     weights : array-like of shape (n_classifiers,) or "tandem", default=None
         Weights of the votes or probabilities; `None` is equal weights. They are read at
-        prediction, and can be changed without a new fit. `"tandem"` learns those of the smallest
-        :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`, see the notes.
+        prediction, and can be changed without a new fit. `"tandem"` learns the weights with the
+        smallest :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`, see the notes.
         :class:`StackingClassifier` learns weights of the smallest loss.
 
     %(n_jobs)s
@@ -694,9 +694,9 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     ) -> np.ndarray:
         """Predict sets of classes that contain the class of a new row with a given probability.
 
-        Each of the n held-out rows has a score s_y(x), that of its class by members that are not
-        fitted to it; with `voting="hard"` shares of votes are the probabilities. A class c is in
-        the set of x if fewer than `coverage` (n + 1) held-out rows have a smaller score than
+        Each of the n held-out rows has a score s_y(x), the score of its class by members that are
+        not fitted to it. With `voting="hard"` the shares of votes are the probabilities. A class c
+        is in the set of x if fewer than `coverage` (n + 1) held-out rows have a smaller score than
         s_c(x). Only with `held_out`.
 
         %(set_parameters)s
@@ -946,7 +946,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         Returns
         -------
         predictions : ndarray of shape (n_samples, n_regressors * n_outputs)
-            The outputs of the first member, then those of the second, ...
+            The outputs of the first member, then of the second member, ...
 
         %(cost_of_members)s
         """

@@ -263,18 +263,18 @@ SET_TEXTS = {
             - ``"aps"``: the total probability of the classes that are more probable than c, plus U
               times the probability of c and of the classes as probable as c. U is uniform on (0,
               1). Easy and hard rows then have similar coverage [Romano, Sesia and Candès, 2020];
-            - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
-              smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
+            - ``"raps"``: the score of "aps" plus `penalty` for each class beyond the first `k_reg`,
+              for smaller sets if there are many classes [Angelopoulos, Bates, Jordan and Malik,
               2021].
         per_class : bool, default=False
-            Whether each class is compared with the held-out rows of this class only, so that the
-            coverage is that of each class. A class of too few rows, (n_c + 1) `coverage` > n_c, is
-            in all sets.
+            Whether each class is compared with the held-out rows of this class only. Coverage then
+            holds for each class. A class of too few rows, (n_c + 1) `coverage` > n_c, is in all
+            sets.
         randomized : bool, default=False
-            Whether U is drawn, and ties are broken at random, so that the coverage is not larger
-            than asked for either; sets may then be empty. If False, sets of "aps" and "raps" have
-            at least one class: U is 0 at x, compared with the mean over U of the held-out rows,
-            which covers more often.
+            Whether U is drawn, and ties are broken at random. Coverage is then not larger than
+            asked for either, but sets may be empty. If False, sets of "aps" and "raps" have at
+            least one class: U is 0 at x, compared with the mean over U of the held-out rows, which
+            covers more often.
         penalty : float, default=0.05
             Of "raps", at least 0.
         k_reg : int, default=1

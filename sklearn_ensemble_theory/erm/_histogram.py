@@ -306,7 +306,7 @@ TEXTS = {
             Number of training rows of positive weight, over all calls of `partial_fit`.
         effective_n_samples_ : float
             The square of the sum of the weights divided by the sum of their squares: the number of
-            training rows if their weights are equal, and less otherwise.
+            training rows if their weights are equal, and less if they differ.
         %(names_in_fit)s
         """,
 }
@@ -553,7 +553,7 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         """Add training rows.
 
         The first call determines the box and the number of intervals, unless `box` and `n_bins`
-        are given. After that, the result is that of one `fit` to all rows.
+        are given. After that, the result is the same as from one `fit` to all rows.
 
         %(of_dense_X)s
         %(y_classification)s
@@ -758,7 +758,7 @@ class HistogramRegressor(RegressorMixin, BaseHistogram):
         """Add training rows.
 
         The first call determines the box and the number of intervals, unless `box` and `n_bins`
-        are given. After that, the result is that of one `fit` to all rows, up to rounding.
+        are given. After that, the result is the same as from one `fit` to all rows, up to rounding.
 
         %(of_dense_X)s
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)

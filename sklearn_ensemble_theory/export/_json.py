@@ -249,8 +249,8 @@ def from_json(text: str | bytes) -> Any:
 
     Notes
     -----
-    Nothing in the document is executed, so that it may come from anyone; what it predicts is
-    theirs.
+    Nothing in the document is executed, so it may come from anyone. But you have to trust its
+    predictions.
 
     Examples
     --------

@@ -43,8 +43,8 @@ def text(model: Additive, *, max_rows: int = 8, max_terms: int | None = None) ->
     model : estimator
         A fitted `AdditiveBoostingRegressor`, `L2BoostingRegressor` or `LogitBoostClassifier`.
     max_rows : int, default=8
-        At most so many rows for each term, beside that of missing values; pairs have tables of
-        four rows and columns.
+        At most so many rows for each term, in addition to the row of missing values; pairs have
+        tables of four rows and columns.
     max_terms : int, default=None
         So many terms, those of the largest `term_importances_`; None means all that are not 0.
 

@@ -66,7 +66,7 @@ class TreeTerms(NamedTuple):
 def shap(model: FittedPredictor, X: Any = None) -> Any:
     """Convert the trees of an ensemble to the dictionary that `shap.TreeExplainer` takes.
 
-    For ensembles that shap does not know: bagging, AdaBoost, extra-trees, gradient boosting of
+    For ensembles that shap does not support: bagging, AdaBoost, extra-trees, gradient boosting of
     several classes. The Shapley values and the expected value of a row add up to
 
     - `predict` of a regressor;
@@ -102,9 +102,9 @@ def shap(model: FittedPredictor, X: Any = None) -> Any:
     in the user guide has numbers.
 
     Of most trees the weights of the training rows in each node are known; by them shap weighs the
-    two sides of a split that is not on the path. Where they are not, of stumps that boost more than
-    two classes and of trees after `compact`, the weights are 0, and shap asks for rows that take
-    their place: ``shap.TreeExplainer(export.shap(model), data=X)``.
+    two sides of a split that is not on the path. For stumps that boost more than two classes and
+    for trees after `compact`, the weights are 0, and shap needs rows instead:
+    ``shap.TreeExplainer(export.shap(model), data=X)``.
 
     Examples
     --------

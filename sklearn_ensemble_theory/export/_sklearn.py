@@ -54,7 +54,7 @@ NO_CATEGORIES = "its trees have no categorical features."
 def sklearn(model: Fitted) -> Any:
     """Convert a fitted model to a scikit-learn object with the same predictions.
 
-    For tools that know scikit-learn's classes only, such as `shap.TreeExplainer`, converters to
+    For tools that only support scikit-learn's classes, such as `shap.TreeExplainer`, converters to
     ONNX or ``partial_dependence(..., method="recursion")``.
 
     Parameters

@@ -151,7 +151,7 @@ def sql(
     dialect : {"ansi", "duckdb", "postgres", "sqlite"}, default="ansi"
         What is written in different ways: numbers of double precision, the test for missing
         values, the largest of several values, and what keeps queries from being computed more
-        than once. "ansi" is the standard of 2023, and knows no NaN.
+        than once. "ansi" is the standard of 2023, and has no NaN.
     keep : str or sequence of str, default=()
         Columns of the table that the result has too, before the predictions. A result has no
         order: rows are recognised by their keys.

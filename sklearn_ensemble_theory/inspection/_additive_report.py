@@ -148,7 +148,7 @@ def report_html(
 
     Notes
     -----
-    The cost is that of the pictures, about a tenth of a second each, and of the predictions for X.
+    The cost is about a tenth of a second for each picture, and the predictions for X.
 
     Examples
     --------

@@ -83,8 +83,8 @@ def bias_variance_decomposition(
     ----------
     estimator : estimator
         A regressor for the squared loss, a classifier for the 0-1 loss. In each repetition a clone
-        is fitted whose `random_state` parameters get new values, so that the variance contains that
-        of the estimator's own draws.
+        is fitted whose `random_state` parameters get new values: the variance includes the
+        estimator's own draws.
     make_data : callable
         ``make_data(random_state=seed)`` returns a training set ``X, y``, or ``X, y, target`` with
         the noise-free targets of its rows.

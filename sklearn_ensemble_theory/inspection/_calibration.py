@@ -431,7 +431,7 @@ class ReliabilityDisplay:
     How to read them is said in :ref:`calibration` in the user guide.
 
     Use `from_estimator` or `from_predictions` to create a display; the constructor stores its
-    argument. The rows have to be new ones: of the training rows any model knows too much.
+    argument. Give new rows: on its training rows any model looks better than it is.
 
     Parameters
     ----------
@@ -520,7 +520,7 @@ class ReliabilityDisplay:
         Raises
         ------
         TypeError
-            If the estimator has no method that predicts what is compared.
+            If the estimator lacks the method whose predictions are compared.
         ValueError
             If an option belongs to another method or is outside its range, or y does not fit to X.
         """

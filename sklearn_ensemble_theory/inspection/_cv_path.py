@@ -52,8 +52,8 @@ class CVPathDisplay:
     The mean of the folds with a band of one standard error, and the value of the best mean. For
     numbers of rounds the display also shows the fewest rounds whose mean is at most one standard
     error behind the best one [Hastie, Tibshirani and Friedman, 2009, section 7.10]. The folds share
-    most of their training rows and differ in level rather than in form. The standard error is that
-    of the level: values within the band may be clearly worse than the best one on the same folds.
+    most of their training rows and differ in level rather than in form. The standard error is for
+    the level: values within the band may be clearly worse than the best value on the same folds.
 
     %(use_from_estimator)s
 

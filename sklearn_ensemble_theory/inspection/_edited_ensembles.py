@@ -83,9 +83,9 @@ def shrink(
     -----
     A shrunk tree is ridge regression on its splits [Agarwal et al., 2022, theorem 1]. Single trees,
     ensembles of few trees and targets with much noise gain most. Trees with `monotonic_cst` stay
-    monotonic. The loss of "cv" is that of the mean of all members.
+    monotonic. The loss of "cv" is the loss of the mean of all members.
 
-    Predictions, standard errors, intervals and sets are those of the shrunk trees; out-of-bag
+    Predictions, standard errors, intervals and sets come from the shrunk trees. Out-of-bag
     predictions and scores are computed again (removed, after `forget_training_rows`).
     `predict_quantiles`, `training_weights` and what follows from them, and importances are as
     before. A parameter by "cv" has seen all rows: guarantees of intervals hold approximately then,

@@ -150,9 +150,9 @@ class ExcessRiskDisplay:
         + \underbrace{R(h_H) - R(h^*)}_{\text{approximation}} .
 
     The second and third do not depend on the algorithm. The approximation error decreases with the
-    size of the class and the estimation error mostly increases. The optimisation error is that of
-    the risk and not of the empirical risk, so that it can be negative: stopping before the minimum
-    is a form of regularisation.
+    size of the class and the estimation error mostly increases. The optimisation error is measured
+    by the risk and not by the empirical risk, so it can be negative: stopping before the minimum is
+    a form of regularisation.
 
     Use `from_parameter` to create a display; the constructor stores its arguments.
 

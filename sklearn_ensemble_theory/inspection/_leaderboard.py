@@ -51,9 +51,9 @@ class LeaderboardDisplay:
 
     A point for each member, the best at the top, with one standard error on both sides. Beside it
     are the weight in the combination and the seconds of the fit. Members without a weight are grey.
-    All losses are of the same rows: the difference of two members is mostly surer than their
-    standard errors, which are those of the level. The loss of the combination is a little too
-    small, because its weights are chosen for these rows.
+    All losses are of the same rows, so the difference of two members is mostly more certain than
+    their standard errors suggest. The loss of the combination is a little too small, because its
+    weights are chosen for these rows.
 
     %(use_from_estimator)s
 

@@ -264,8 +264,8 @@ class MarginDisplay:
             Without scores of every round there is one curve, and its round is 1.
         response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
             The scores of the classes. "auto" takes the votes divided by the sum of their
-            coefficients, where the estimator has them, otherwise its probabilities and last its
-            decision function. Margins by a decision function are not divided by anything.
+            coefficients, if the estimator has them. If not, it takes the probabilities, and last
+            the decision function. Margins by a decision function are not divided by anything.
         %(weights_or_equal)s
         %(ax)s
 
@@ -277,7 +277,7 @@ class MarginDisplay:
             If the estimator is no classifier of one output, or lacks the method.
         ValueError
             If `y` or `sample_weight` do not fit to X, a label is unknown, there are not as many
-            rounds, or the estimator knows one class only.
+            rounds, or the estimator has only one class.
 
         Notes
         -----
@@ -423,7 +423,7 @@ class EdgeDisplay:
 
         Notes
         -----
-        The cost is that of the predictions after each round.
+        The cost is the predictions after each round.
         """
         check_is_fitted(estimator)
         edges = getattr(estimator, "edges_", None)

@@ -75,13 +75,13 @@ def partial_dependence(
     estimator : fitted estimator
         Any estimator. It is faster for additive models (with `predict_terms`), for
         gradient boosting of trees, and for forests and bagging of regression trees. After a fit
-        with an `offset` the predictions are those of offset 0.
+        with an `offset` the predictions are for offset 0.
     X : array-like of shape (n_samples, n_features)
         Rows for the grid, and for means over the other features.
     features : int, str or list of them
         One feature or several.
     method : {"auto", "brute", "recursion"}, default="auto"
-        `"brute"` is exact for the rows of X: in closed form for additive models, otherwise by a
+        `"brute"` is exact for the rows of X: in closed form for additive models, and else by a
         prediction of all rows for each point of the grid. `"recursion"` weighs the branches of
         trees by the weights that their nodes keep. These are the weights of the training rows, as
         drawn and with the `sample_weight` of the fit. In rounds of the second order they are

@@ -152,7 +152,7 @@ class PredictionBandDisplay:
         methods : sequence of {"interval", "standard_error"}, default=None
             The bands; by default all for which the estimator has a method.
         coverage : float, default=0.9
-            The coverage of both bands.
+            The coverage of the two bands.
         at : dict, default=None
             Values of features in the reference row, by their names or numbers.
         offset : float, default=None
@@ -180,7 +180,7 @@ class PredictionBandDisplay:
 
         Notes
         -----
-        Cost: that of both methods for `grid_resolution` rows and each feature, in one call.
+        Cost: the two methods for `grid_resolution` rows and each feature, in one call.
         """
         check_is_fitted(estimator)
         drawn = _methods_of(estimator, methods)

@@ -141,8 +141,8 @@ class ShapeFunctionDisplay:
             By default the `max_terms` terms of the largest importance.
         X : array-like of shape (n_samples, n_features), default=None
             Rows that determine where the curves begin and end, and are marked at the horizontal
-            axis (500 of them at most). The model knows its thresholds only; without X the first and
-            the last bin are drawn as wide as the bins beside them.
+            axis (500 of them at most). The model keeps only its thresholds; without X the first and
+            the last bin are drawn as wide as their neighbours.
         target : label, default=None
             The class whose score is drawn, for a model of three or more classes. By default a panel
             has one curve for each class, and a pair one map for each class.
@@ -150,8 +150,8 @@ class ShapeFunctionDisplay:
             Number of terms if `terms` is None. Terms that are zero are left out.
         %(n_cols)s
         share_limits : bool, default=True
-            Whether all panels have the same limits, and all maps the same colours, so that the
-            sizes of terms can be compared.
+            Whether all panels have the same limits, and all maps the same colours, to compare the
+            sizes of terms.
         %(n_standard_errors)s
         %(max_categories)s
         %(ax)s

@@ -183,7 +183,7 @@ class SmootherSpectrumDisplay:
 
     The coefficients are 1 - exp(-mu t), with a learning rate 1 - (1 - lambda mu)^m, and 1 for the
     constant where boosting starts from the mean [Dombry and Esstafa, eq. (27)]; they sum to the
-    degrees of freedom. Where the constant is not an eigenvector of the learner's matrix (a kernel
+    degrees of freedom. If the constant is not an eigenvector of the learner's matrix (a kernel
     ridge, say), the operator is not diagonal in the basis of eigenvectors. The coefficients are
     then its diagonal in that basis, which sums to the degrees of freedom too.
 

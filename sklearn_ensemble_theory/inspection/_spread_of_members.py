@@ -78,7 +78,7 @@ def variance_decomposition(model: FittedPredictor, X: MatrixLike) -> VarianceDec
 
     Notes
     -----
-    The cost is that of `standard_error`.
+    The cost is as for `standard_error`.
 
     %(references_Shah)s
 

@@ -105,9 +105,8 @@ def proximity(
         What is counted:
 
         - `"leaves"`: the share of the trees in which both rows are in one leaf [Breiman, 2001].
-          Symmetric, and 1 for a row and itself. Trees that were fitted to both rows had a part in
-          separating them by their targets, so that training rows of one class look closer than
-          new ones are.
+          Symmetric, and 1 for a row and itself. Trees that were fitted to both rows have separated
+          them by their targets. Training rows of one class therefore look closer than new rows are.
         - `"out_of_bag"`: the same share among the trees that both rows are out of bag for, for
           training rows only; 0 where there is no such tree.
         - `"geometry-preserving"`: the weights of `training_weights` [Rhodes, Cutler and Moon,
@@ -241,8 +240,8 @@ def outlier_scores(
 
     Notes
     -----
-    Where more than half of a class has one raw score, the median absolute deviation is 0, and the
-    mean absolute deviation takes its place. Cost: that of `proximity`, in blocks of rows.
+    If more than half of a class has the same raw score, the median absolute deviation is 0, and the
+    mean absolute deviation is used instead. Cost: that of `proximity`, in blocks of rows.
 
     References
     ----------
@@ -280,8 +279,8 @@ def impute(model: FittedPredictor, X: MatrixLike | None = None) -> np.ndarray:
     -------
     X : ndarray of shape (n_samples, n_features)
         The rows without missing values, in double precision; the training rows have single
-        precision. Where no row with weight has a known value, the mean of all known ones is filled
-        in, and a column without any stays NaN.
+        precision. If no row with weight has a known value, the mean of all known values is filled
+        in. A column without known values stays NaN.
 
     Raises
     ------
@@ -291,9 +290,9 @@ def impute(model: FittedPredictor, X: MatrixLike | None = None) -> np.ndarray:
 
     Notes
     -----
-    Rows with missing values go down the trees as they are, so that there is no start from medians
-    and nothing to repeat, unlike in [Breiman and Cutler, 2004]. The rows that share leaves with x
-    are those with the same relation to y: features that are irrelevant for y are filled in little
+    Rows with missing values go down the trees as they are. Unlike in [Breiman and Cutler, 2004],
+    there is no start from medians and nothing to repeat. The rows that share leaves with x are
+    those with the same relation to y: features that are irrelevant for y are filled in little
     better than by their means. Cost: that of `training_weights`, and a product with X.
 
     References

@@ -19,7 +19,7 @@ def unbiased_feature_importances(model: FittedPredictor) -> np.ndarray:
     For an ensemble of trees, `feature_importances_` are the mean decreases of the squared error or
     the Gini index at the splits. They are computed from the rows that the tree was fitted to. They
     are positive for any feature, and larger for a feature with many values. Here one of the two
-    means in each product is that of the out-of-bag rows [Zhou and Hooker, 2021].
+    means in each product is the mean of the out-of-bag rows [Zhou and Hooker, 2021].
 
     %(of_model)s
 
@@ -143,9 +143,9 @@ def mdi_plus_importances(
     Notes
     -----
     Every row is left out of every tree's regression, by its leverage. The splits are not chosen
-    anew without the row, so that irrelevant columns keep a small positive mean. Values of different
-    columns do not add up to the R² of the forest. The regression of classes is that of their
-    indicators, and its error the Brier score. Missing values count as the mean of their column;
+    again without the row, so irrelevant columns keep a small positive mean. Values of different
+    columns do not add up to the R² of the forest. For classes, the regression is of their
+    indicators, and its error is the Brier score. Missing values count as the mean of their column;
     categorical features have their splits only. See :ref:`mdi-plus` in the user guide.
 
     Cost: for each tree and penalty O(n p depth + n p² + p³), with p columns; no fit.

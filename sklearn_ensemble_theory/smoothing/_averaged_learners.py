@@ -271,8 +271,8 @@ def bagged_smoother(
     Bagging a learner that is linear in y, without replacement, gives another linear smoother: its
     predictions are G y with a matrix G that does not depend on y [Bach, §10.1.2]. If there are at
     most `n_subsamples` subsets, all of them are used, and G y is the limit of infinitely many
-    members; otherwise that many subsets are drawn. Any number of targets, degrees of freedom and
-    effective weights follow from G without further fits.
+    members. If there are more, that many subsets are drawn. Any number of targets, degrees of
+    freedom and effective weights follow from G without further fits.
 
     Parameters
     ----------

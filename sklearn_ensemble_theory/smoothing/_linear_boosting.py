@@ -281,12 +281,12 @@ class LinearL2BoostingRegressor(
         the residuals are as small as the noise. See :ref:`time-of-boosting` in the user guide.
     init : {"mean", "zero"}, estimator or None, default="mean"
         The start: the weighted mean of y (also None), zero, or the predictions of a clone of the
-        estimator that is fitted first, so that its residuals are boosted [Dombry and Esstafa,
+        estimator. The clone is fitted first, and its residuals are boosted [Dombry and Esstafa,
         theorem 2.7]. See Notes for what such a start needs to be.
     subsample : float in (0, 1], default=1.0
         Share of the rows to which the learner is fitted in each round: floor(subsample * n) rows,
         drawn without replacement. With `learning_rate` = 0, the limit, in which the learner is the
-        average over the subsets: over all of them when there are at most `n_subsamples`, otherwise
+        average over the subsets: over all of them if there are at most `n_subsamples`, and else
         over that many draws.
     variant : {"all_features", "best_feature", "random_feature"}, default="all_features"
         `"random_feature"`: the learner of each round is fitted to one feature, drawn at random
@@ -872,7 +872,7 @@ class LinearL2BoostingRegressor(
             return rss / self._path.total_weight * self._scale * self._scale
 
     def component(self, j: int, x: ArrayLike) -> np.ndarray:
-        """Return the term of one feature; `predict` is that of `init_` plus the sum of all terms.
+        """Return the term of one feature; a prediction is that of `init_` plus the sum of all terms.
 
         With `init="zero"` and splines, `predict` also contains a fitted constant, which is not part
         of any term.

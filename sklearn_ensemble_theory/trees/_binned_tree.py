@@ -113,8 +113,8 @@ TEXTS = {
         max_bins : int, default=255
             The largest number of bins of a column, from 2 to 65,535. A column with no more distinct
             values gets a bin for each of them, any other column gets bins of about equal weight.
-            Missing values have a bin of their own, which is not counted. Gradient boosting is
-            fastest with at most 255 bins.
+            Missing values have a separate bin, which is not counted. Gradient boosting is fastest
+            with at most 255 bins.
         """,
     "of_max_bins": """
         Parameters
@@ -165,8 +165,8 @@ TEXTS = {
             node. The factor is W / (W + `cat_smooth`), with W the weight of the category in the
             node; 0 shrinks nothing. The values of leaves are never shrunk. W is a number of rows,
             because integer weights are equivalent to repeated rows. If all weights are 1000 times
-            as large, the fit shrinks less, like a fit to a thousand copies of each row. Divide
-            weights that count no rows by their mean, so that W is near the number of rows.
+            as large, the fit shrinks less, like a fit to a thousand copies of each row. If weights
+            do not count rows, divide them by their mean: W is then near the number of rows.
         interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
             Groups (lists, tuples or sets) of features, by indices or names, that may interact: all
             features on a path from the root to a leaf are from one group. Features in no group form
@@ -191,7 +191,7 @@ TEXTS = {
         such as seconds since 1970: these are read in double precision. Missing values go to the
         side with the larger decrease of impurity; in nodes that have seen none, to the side with
         more rows. Categories that `fit` or the node has not seen go with them, unless
-        `categorical_features` says otherwise of those that `fit` has not seen.
+        `categorical_features` has another option for categories that `fit` has not seen.
         """,
     "notes_on_growth": """
         Notes
@@ -228,8 +228,8 @@ TEXTS = {
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows. NaN is a missing value. The tree of a sparse X is that of the same X as
-            an array; it is grown on a code of two bytes for each value, zeros included.
+            Training rows. NaN is a missing value. A sparse X gives the same tree as the same X as
+            an array. It is grown on a code of two bytes for each value, zeros included.
         """,
 }
 
@@ -488,7 +488,7 @@ class BinnedTreeRegressor(BaseBinnedTree, RegressorMixin, DecisionTreeRegressor)
             default="squared_error"
         What a split minimises: the squared error, the absolute error, the pinball loss, or half the
         mean Poisson deviance. For the absolute error the value of a node is the median of its
-        targets; for the pinball loss it is their quantile of level `quantile`. Where all numbers
+        targets; for the pinball loss it is their quantile of level `quantile`. If all numbers
         between two targets are quantiles, the value is the middle, as in scikit-learn. Medians and
         quantiles require `monotonic_cst=None` and features that are not categorical.
     %(rules_of_growth)s
@@ -497,7 +497,7 @@ class BinnedTreeRegressor(BaseBinnedTree, RegressorMixin, DecisionTreeRegressor)
         residuals about it divided by (the weight of the node plus this number).
     min_weight_leaf : float or None, default=None
         The least weight of a leaf. In rounds of the second order of gradient boosting it is the
-        least sum of second derivatives, and None is 0.001; otherwise None is 0.
+        least sum of second derivatives, and None is 0.001. In all other trees None is 0.
     features_per_tree : int, float or None, default=None
         The number or the share (rounded down) of the features that are drawn for the tree. None
         uses all features.
@@ -526,9 +526,9 @@ class BinnedTreeRegressor(BaseBinnedTree, RegressorMixin, DecisionTreeRegressor)
     %(notes_on_growth)s
 
     Trees of ensembles are bound to the bins of all rows: edges do not move to where the data of a
-    node are dense. With 255 bins this rarely changes the accuracy, except that of ensembles of full
-    trees that draw features (`max_features`), for which forests use more bins. Every threshold is
-    halfway between two neighbouring values of the training data.
+    node are dense. With 255 bins this rarely changes the accuracy. The exception is ensembles of
+    full trees that draw features (`max_features`), for which forests use more bins. Every threshold
+    is halfway between two neighbouring values of the training data.
 
     For medians and quantiles, the loss of a cut is exactly that of the best constant on both sides.
     The only rounding is of the targets, to 2⁻⁵² of the sum of their distances from the middle one.

@@ -120,10 +120,10 @@ TEXTS = {
         """,
     "cv": """
         cv : int, cross-validation generator, iterable or None, default=None
-            The folds for all choices of the fit. None takes those of `CVRounds`, five by default,
-            which are drawn in the order of y. Splits that are not folds, such as `TimeSeriesSplit`
-            and `ShuffleSplit`, are fitted one by one. They choose numbers of rounds, but no pairs,
-            and do not give `held_out` or standard errors of terms.
+            The folds for all choices of the fit. None takes the folds of `CVRounds`, five by
+            default, which are drawn in the order of y. Splits that are not folds, such as
+            `TimeSeriesSplit` and `ShuffleSplit`, are fitted one by one. They choose numbers of
+            rounds, but no pairs, and do not give `held_out` or standard errors of terms.
         """,
     "held_out": """
         held_out : "cv", int, cross-validation generator, iterable or None, default=None
@@ -149,9 +149,9 @@ TEXTS = {
             The function of each feature: ``values[b]`` for x in bin b, that is between
             ``edges[b - 1]`` (excluded) and ``edges[b]`` (included), in units of the score. A
             feature with missing values in the training rows has one more value, the last, for
-            those. For a categorical feature `edges` are the categories, and the last value is that
-            of missing and unknown ones. For a pair, `edges` are those of both features, and
-            `values` a table whose weighted means over both features are 0. The weighted mean of
+            those. For a categorical feature `edges` are the categories, and the last value is for
+            missing and unknown categories. For a pair, `edges` are the edges of the two features,
+            and `values` a table whose weighted means over each feature are 0. The weighted mean of
             every function over the training rows is 0. For three or more classes `values` has a
             last axis of classes.
         shape_standard_errors_ : list of n_terms ndarrays
@@ -193,7 +193,7 @@ TEXTS = {
             values, thresholds add nothing to these.
         train_scores_ : ndarray of shape (n_estimators_ + 1,)
             Mean loss on the training rows after the smoothing rounds and 0, 1, ... others. Between
-            two computations of the gradients it is that of the quadratic approximation.
+            two computations of the gradients it is the loss of the quadratic approximation.
         cv_results_ : dict
             The choice of the number of stumps: arrays "n_estimators", "mean_score" (the mean loss
             over the folds), "standard_error" of that mean, and "split0_score", ...; only of a fit
@@ -255,9 +255,9 @@ TEXTS = {
             them. Splitters by groups, such as `GroupKFold`, get them; an integer is then a number
             of folds of whole groups.
         offset : array-like of shape (n_samples,), default=None
-            What is known of the scores, such as logarithms of exposures: the scores are the offset
-            and what is fitted, and `score` requires an offset too. Of rows in memory, and not with
-            three or more classes.
+            A known part of the scores, such as logarithms of exposures. The scores are the offset
+            plus the fitted part, and `score` requires an offset too. Of rows in memory, and not
+            with three or more classes.
         """,
     "edited": """
         Returns
@@ -755,8 +755,8 @@ class BaseAdditive(FitsBatches, ReadsOnce, BaseEstimator):
         Returns
         -------
         terms : ndarray of shape (n_samples, n_terms) or (n_samples, n_terms, n_classes)
-            The terms, one column for each feature, then one for each pair. The last axis is that
-            of the classes, where there are more than two. The cost is O(n p).
+            The terms, one column for each feature, then one for each pair. With more than two
+            classes, the last axis is the classes. The cost is O(n p).
         """
         return self._fitted().terms.each(self._checked_X(X))
 
@@ -911,9 +911,9 @@ class BaseAdditive(FitsBatches, ReadsOnce, BaseEstimator):
         Returns
         -------
         model : estimator
-            A new model, whose predictions (log-odds, scores) are those of `intercept_`, of all
-            other terms and of `values`. The weighted mean of the values is moved to the intercept;
-            of several classes, what all have in common is left out. A pair is not purified: what
+            A new model, whose predictions (log-odds, scores) are the sum of `intercept_`, all other
+            terms and `values`. The weighted mean of the values is moved to the intercept; of
+            several classes, what all have in common is left out. A pair is not purified: what
             depends on one of its features only stays in its table.
 
         Raises
@@ -924,11 +924,11 @@ class BaseAdditive(FitsBatches, ReadsOnce, BaseEstimator):
         Notes
         -----
         This model stays as it is. The new one has a record of the edit in `edits_`. Its staged
-        predictions, its intervals or sets, and `partial_fit` raise a ValueError, since they are
-        those of the fit, and `feature_importances_` is left out. Values that stay keep their
-        standard errors. Those of new values are NaN; of `monotonize` and `smooth_term` they are
-        computed if the models of the folds are kept (``held_out="cv"``), of `refit` if it has
-        folds. The paths and the stumps remain those of the fit. O(number of values of all terms).
+        predictions, its intervals or sets, and `partial_fit` raise a ValueError, because they
+        belong to the fit. `feature_importances_` is left out. Values that stay keep their standard
+        errors. Those of new values are NaN; of `monotonize` and `smooth_term` they are computed if
+        the models of the folds are kept (``held_out="cv"``), of `refit` if it has folds. The paths
+        and the stumps remain as fitted. O(number of values of all terms).
 
         Examples
         --------
@@ -1035,17 +1035,17 @@ class BaseAdditive(FitsBatches, ReadsOnce, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows in memory, those of the first fit or new ones, with the same columns.
+            Rows in memory with the same columns, either the rows of the first fit or new rows.
         y : array-like of shape (n_samples,)
             Targets, or labels of the same two classes.
         terms : sequence of str, int or tuple of features
-            The terms, each as in `set_term`. A pair is fitted with the functions of both of its
+            The terms, each as in `set_term`. A pair is fitted with the functions of its two
             features, which have to be named too.
         %(weights_or_equal)s
         groups : array-like of shape (n_samples,), default=None
             As in `fit`.
         offset : array-like of shape (n_samples,), default=None
-            As in `fit`: what is known of the scores beside the other terms.
+            As in `fit`: a known part of the scores, in addition to the other terms.
 
         Returns
         -------
@@ -1062,7 +1062,7 @@ class BaseAdditive(FitsBatches, ReadsOnce, BaseEstimator):
 
         Notes
         -----
-        The cost is that of a fit to these rows and features.
+        The cost is as for a fit to these rows and features.
 
         Examples
         --------

@@ -68,8 +68,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     Each round is a Newton step on the logistic loss: a stump is fitted by weighted least squares to
     the working residuals, and `learning_rate` times it is added. Gradients and weights are computed
-    again only when the log-odds have moved by 0.5. Between two such updates, rounds are those of
-    :class:`L2BoostingRegressor` for weighted rows, on sums over the bins; their cost does not
+    again only when the log-odds have moved by 0.5. Between two such updates, rounds are as in
+    :class:`L2BoostingRegressor` for weighted rows, on sums over the bins: their cost does not
     depend on the number of rows.
 
     %(n_estimators)s
@@ -232,10 +232,10 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         """Add a chunk of rows to the earlier chunks and fit the model to all of them.
 
         The bins of all rows are kept, one byte a value (two for more than 255 bins). They are
-        given by `max_bins`, or quantiles of the first chunk. Categories are those of the first
-        chunk; others are treated as missing. Each chunk is split into folds by itself. With given
-        thresholds and without folds (see `n_estimators`) the model is that of `fit` on all chunks
-        together.
+        given by `max_bins`, or quantiles of the first chunk. The categories are taken from the
+        first chunk; other categories are treated as missing. Each chunk is split into folds by
+        itself. With given thresholds and without folds (see `n_estimators`) the model is the same
+        as from `fit` on all chunks together.
 
         %(of_chunk)s
         y : array-like of shape (n_samples,)

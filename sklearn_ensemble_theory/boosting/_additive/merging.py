@@ -53,13 +53,13 @@ def merge_additive_models(
         `L2BoostingRegressor`, `AdditiveBoostingRegressor` or `LogitBoostClassifier`, all of one
         class. For sums they have the same features, thresholds (`max_bins`) and categories.
     weights : array-like of shape (n_models,), default=None
-        The weights of the models in averages; by default those of their training rows,
-        which models that were read from JSON do not know.
+        The weights of the models in averages; by default the weights of their training rows. Models
+        that were read from JSON do not have these.
     method : {"average", "sums"}, default="average"
-        "average": the intercept and the functions are averaged, so that log-odds, scores and
-        predictions of a regressor are the averages of those of the models. A feature has the edges
-        and the categories of all models. Features that have names may differ: a term that a model
-        does not have is 0 there.
+        "average": the intercept and the functions are averaged. Log-odds, scores and predictions of
+        a regressor are then averages over the models. A feature has the edges and the categories of
+        all models. Features that have names may differ: a term that a model does not have is 0
+        there.
 
         "sums": the sums over rows that `L2BoostingRegressor.partial_fit` keeps are added, and a
         model with the parameters of the first one is fitted to them. It is the model that
@@ -85,7 +85,7 @@ def merge_additive_models(
     "sums" loses nothing, and is possible for the squared error without pairs, where sums are all
     that a fit needs. An average has the bias of fits to few rows. The sums have, for each pair of
     features, the number of rows in each pair of their bins. That is less than the rows, but not
-    anonymous: a count of 1 is a person. O(n_models P^2) for P cuts, beside the fit.
+    anonymous: a count of 1 is a person. O(n_models P^2) for P cuts, in addition to the fit.
 
     How models of other bins and of other missing values are averaged is said in
     :ref:`merged-models` in the user guide.

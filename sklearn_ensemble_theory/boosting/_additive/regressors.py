@@ -279,10 +279,10 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         """Add a chunk of rows to the earlier chunks and fit the model to all of them.
 
         For the squared error. Only sums are kept, never rows. The bins are given by `max_bins`, or
-        quantiles of the first chunk. Categories are those of the first chunk; others are treated as
-        missing. Each chunk is split into folds by itself, and all sums are kept for each fold. With
-        given thresholds and without folds (see `n_estimators`) the model is the one of `fit` on all
-        chunks together.
+        quantiles of the first chunk. The categories are taken from the first chunk; other
+        categories are treated as missing. Each chunk is split into folds by itself, and all sums
+        are kept for each fold. With given thresholds and without folds (see `n_estimators`) the
+        model is the one of `fit` on all chunks together.
 
         %(of_chunk)s
         y : array-like of shape (n_samples,)

@@ -190,7 +190,7 @@ class FittedBoosting(PickledInBlocks, ReadsOnce, BaseEstimator, metaclass=ABCMet
         Returns
         -------
         leaves : ndarray of shape (n_samples, n_rounds) or (n_samples, n_rounds, K)
-            Indices of nodes. The third axis, for classifiers, has the length of that of
+            Indices of nodes. The third axis, for classifiers, is as long as the second axis of
             `estimators_`.
 
         %(cost_of_walks)s

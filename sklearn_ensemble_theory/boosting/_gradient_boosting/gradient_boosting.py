@@ -436,9 +436,9 @@ class GradientBoostingRegressor(BoostedRegressor, GradientBoosting):
         For y of several columns. "one_tree" grows one tree per round, whose leaves have a value for
         each target. It is split by the sum of the gains over targets: scale targets to similar
         sizes. "separate" grows a tree for each target, as a model for each would. None is one tree
-        if the trees can have such leaves (of at most 255 bins, without constraints), and separate
-        ones otherwise. One tree makes a smaller model, and is often as good or better if the
-        targets depend on the same features; separate ones are better if they do not.
+        if the trees can have such leaves (at most 255 bins, no constraints), and separate trees if
+        not. One tree makes a smaller model, and is often as good or better if the targets depend on
+        the same features; separate ones are better if they do not.
 
     Attributes
     ----------

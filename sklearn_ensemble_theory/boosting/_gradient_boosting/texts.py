@@ -94,10 +94,10 @@ TEXTS = {
             not.
         n_iter_no_change : int, default=None
             Stop if the validation risk is not below one of those of the last `n_iter_no_change`
-            rounds by more than `tol`. If you give `X_val` to `fit`, the rounds up to the best
-            score of these rows are kept; otherwise all, as in scikit-learn. None is no early
-            stopping. All risks by "huber" use the delta of the validation rows at the start. In
-            scikit-learn the delta of each round falls with the residuals, so the risks fall too.
+            rounds by more than `tol`. If you give `X_val` to `fit`, the rounds up to the best score
+            of these rows are kept. If not, all rounds are kept, as in scikit-learn. None is no
+            early stopping. All risks by "huber" use the delta of the validation rows at the start.
+            In scikit-learn the delta of each round falls with the residuals, so the risks fall too.
         tol : float, default=1e-4
             Tolerance of `n_iter_no_change`, as a share of the deviance of the constant model on
             the validation rows, for the squared error their variance: the units of y do not
@@ -109,11 +109,11 @@ TEXTS = {
             ``n_estimators=CVRounds(scoring=)`` has its own.
         held_out : "cv", int, cross-validation generator, iterable or None, default=None
             Which folds predict the training rows by models that have not seen them, for
-            uncertainty: "cv" takes those of ``n_estimators="cv"``, a number or a splitter its own.
-            Splits have to test on each row once, and those of its own to train on all others.
-            The model then keeps its training rows, which are part of its pickle. Its methods make
-            further fits to parts of these rows when you first call them; see `standard_error`. None
-            keeps nothing, and these methods are hidden.
+            uncertainty. "cv" takes the folds of ``n_estimators="cv"``; you can also give a number
+            of folds or a splitter. Splits have to test on each row once. A number or splitter given
+            here also has to train on all other rows. The model then keeps its training rows, which
+            are part of its pickle. Its methods make further fits to parts of these rows when you
+            first call them; see `standard_error`. None keeps nothing, and these methods are hidden.
         ccp_alpha : float, default=0.0
             Of the default trees: the complexity parameter of minimal cost-complexity pruning. Trees
             that are pruned are scikit-learn's exact ones.
@@ -218,7 +218,7 @@ TEXTS = {
             "standard_error" of that mean, and "split0_score", ...
         n_estimators_ : int
             Number of rounds; passed back as `n_estimators` it gives this model. With
-            ``CVRounds(prediction="mean")`` that of each fold's model.
+            ``CVRounds(prediction="mean")`` it has one value for each fold's model.
         stop_reason_ : {"n_estimators", "early stopping", "callback", "monitor", "weak learner"}
             Why the rounds ended. "weak learner": the base learner found no member that reduces the
             risk.
@@ -253,10 +253,11 @@ TEXTS = {
         n_iter_ : int
             Number of rounds.
         n_trees_per_iteration_ : int
-            Number of trees of a round: one for each of more than two classes, and 1 otherwise.
+            Number of trees of a round: one for each of more than two classes, and 1 for two
+            classes.
         train_score_ : ndarray of shape (n_iter_ + 1,)
-            The scores of the training rows before the first round and after each; a metric is that
-            of at most 10,000 rows. Empty without early stopping.
+            The scores of the training rows before the first round and after each round. A metric is
+            computed from at most 10,000 rows. Empty without early stopping.
         validation_score_ : ndarray of shape (n_iter_ + 1,)
             The same of the held-out rows. Empty without early stopping, or without such rows.
         is_categorical_ : ndarray of shape (n_features,) or None
@@ -293,8 +294,8 @@ TEXTS = {
             by whole groups: for early stopping `validation_fraction` of the groups, and so are the
             folds of ``n_estimators="cv"``. A warm start needs the same groups.
         offset : array-like of shape (n_samples,), default=None
-            What is known of the scores, on the scale of the link: the scores are the offset and
-            what is fitted. For counts in the times `exposure`, with a logarithmic link, it is
+            A known part of the scores, on the scale of the link: the scores are the offset plus the
+            fitted part. For counts in the times `exposure`, with a logarithmic link, it is
             ``np.log(exposure)``. Of one score a row (no more than two classes), in memory, and not
             with an estimator as `init`. A warm start needs the same offset.
         offset_val : array-like of shape (n_val,), default=None

@@ -107,8 +107,8 @@ def standard_error(
     Returns
     -------
     error : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        In the units of y; for a classifier those of the probabilities, or of the scores where the
-        loss has no probabilities.
+        Standard errors in the units of y. For a classifier they are of the probabilities, or of the
+        scores if the loss has no probabilities.
 
     Raises
     ------
@@ -246,8 +246,8 @@ def predict_interval(
     -----
     For exchangeable rows "cv+" and "cqr" cover with a probability of at least 1 - 2 alpha -
     sqrt(2/n), and usually about 1 - alpha. There is no such theorem for "normalized", or if the
-    folds have chosen the number of rounds or the power of d. Coverage is an average over rows: that
-    of "cv+" is smaller where the noise is large. With groups the intervals are for a row of a new
+    folds have chosen the number of rounds or the power of d. Coverage is an average over rows: with
+    "cv+" it is smaller where the noise is large. With groups the intervals are for a row of a new
     group. The user guide, "How sure is the model?", compares the methods.
 
     Cost: the first call fits one model per fold (none with ``held_out="cv"``). "normalized" fits
@@ -278,7 +278,7 @@ def predict_distribution(
 
     The distribution comes from the models of the folds of `held_out`. Their mean is the location.
     Models of the absolute residuals out of fold give the scale, in units of the loss's standard
-    deviation as in `predict_interval`. The family is that of the residuals in units of the scale:
+    deviation as in `predict_interval`. The family describes the residuals in units of the scale:
 
     - ``"empirical"``: their own distribution, smoothed;
     - ``"normal"``, ``"student-t"``, ``"laplace"``: by the largest likelihood;
@@ -310,8 +310,8 @@ def predict_distribution(
 
     Notes
     -----
-    The mean of a distribution is that of the folds' models, whose error is usually smaller than
-    that of `predict`. The user guide, "How sure is the model?", says which family is for what.
+    The mean of a distribution is the mean of the folds' models. Its error is usually smaller than
+    the error of `predict`. The user guide, "How sure is the model?", says which family is for what.
 
     Cost: the first call fits two models a fold; each call takes the predictions of all models.
     """
@@ -330,9 +330,9 @@ def predict_quantiles(
 ) -> np.ndarray:
     """Predict quantiles of the target, which do not cross.
 
-    They are those of the "empirical" family of `predict_distribution`: location plus scale times
-    the quantiles of the residuals out of fold in units of their scale. Where that is no value that
-    a target can have, such as a count below 0, the quantile is the nearest one that it can have.
+    They are the quantiles of the "empirical" family of `predict_distribution`: location plus scale
+    times the quantiles of the residuals out of fold in units of their scale. If a target cannot
+    have such a value, for example a count below 0, the quantile is the nearest possible value.
 
     %(of_X)s
     quantiles : float or array-like of shape (n_quantiles,), default=(0.05, 0.5, 0.95)
@@ -393,7 +393,7 @@ def predict_set(
     Notes
     -----
     For exchangeable rows a set contains the class with a probability of at least 1 - 2 alpha -
-    sqrt(2/n), usually about 1 - alpha. The costs are those of `predict_interval`.
+    sqrt(2/n), usually about 1 - alpha. The costs are as for `predict_interval`.
 
     %(references_of_sets)s
     """

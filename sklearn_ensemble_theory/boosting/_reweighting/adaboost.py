@@ -114,7 +114,7 @@ class AdaBoostClassifier(FitsBatches, WeightedVotes):
           exponential loss (Friedman, Hastie and Tibshirani 2000). The outputs of stumps are in
           [-1, 1], while half log-odds can be large.
         - ``"auto"``: ``"mh"`` for more than two classes if the weak learner is a decision stump,
-          otherwise ``"discrete"``.
+          and ``"discrete"`` in all other cases.
 
         For more than two classes ``"real"`` and ``"gentle"`` have the weights of ``"mh"``, and
         stumps return a value for each side and class.
@@ -628,9 +628,9 @@ class AdaBoostClassifier(FitsBatches, WeightedVotes):
         Raises
         ------
         ValueError
-            Where the theorem does not apply: if there are not two classes, or if there is no
-            `vc_dimension` for other weak learners than decision stumps. Variants whose members do
-            not vote for a class do not have this method.
+            If the theorem does not apply: there are not two classes, or `vc_dimension` is missing
+            for weak learners other than decision stumps. Variants whose members do not vote for a
+            class do not have this method.
 
         %(references_Ghoshdastidar)s
 

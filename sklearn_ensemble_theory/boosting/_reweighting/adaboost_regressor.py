@@ -196,8 +196,8 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
     """AdaBoost.R2 for regression: resample the rows with large errors, predict a weighted median.
 
     Each round draws n rows with replacement, with the weights as probabilities, and fits the weak
-    learner to them. Rows with a small error are then given less weight, so that later rounds see
-    the difficult rows more often (Drucker 1997). This is a drop-in replacement for
+    learner to them. Rows with a small error then get less weight, so later rounds see the difficult
+    rows more often (Drucker 1997). This is a drop-in replacement for
     :class:`sklearn.ensemble.AdaBoostRegressor`, with the same results for the same `random_state`.
 
     Parameters
@@ -247,7 +247,8 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
     two classes [Bach, §10.3.4].
 
     A round costs one fit and one prediction of the weak learner, and O(n log n) for the draw. A
-    prediction costs that of all weak learners and O(n T log T) for the medians of T of them.
+    prediction costs one prediction of each weak learner, and O(n T log T) for the medians of T weak
+    learners.
 
     %(references_Bach)s
 
@@ -297,9 +298,9 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The training rows. Sparse matrices are accepted if the weak learner accepts them, as
-            the default does. For scikit-learn's trees they become dense arrays where they have at
-            most 2**28 values, so that the model is the same as for the dense array. A dense X may
-            have missing values (NaN) where the weak learner takes them, as the default does.
+            the default does. For scikit-learn's trees they become dense arrays if they have at most
+            2**28 values; the model is then the same as for the dense array. A dense X may have
+            missing values (NaN) where the weak learner takes them, as the default does.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -133,8 +133,8 @@ class AgnosticBoostClassifier(BinaryBooster):
     gains_ : ndarray of shape (n_rounds,)
         The correlation of each round, of which the coefficient is a multiple.
     edges_ : ndarray of shape (n_rounds,)
-        1/2 minus the error of each weak learner under weights proportional to those of the rows in
-        its round; nan for "shrink".
+        1/2 minus the error of each weak learner, with weights proportional to the weights of the
+        rows in its round; nan for "shrink".
     densities_ : ndarray of shape (n_rounds,)
         The mean weight of the rows in each round.
     %(validation_scores_)s

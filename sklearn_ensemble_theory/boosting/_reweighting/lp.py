@@ -91,7 +91,7 @@ class LPBoostClassifier(BinaryBooster):
 
     %(votes_of_two_classes)s
     steps_ : ndarray of shape (n_rounds,)
-        The coefficients after the last round, of sum 1; those of many members are 0.
+        The coefficients after the last round, of sum 1; many of them are 0.
     soft_margin_ : float
         The largest rho - sum w_i xi_i / nu with margins y_i f(x_i) >= rho - xi_i and xi >= 0.
     edges_, gains_, densities_, moves_ : ndarrays of shape (n_rounds,)

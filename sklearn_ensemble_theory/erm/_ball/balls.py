@@ -112,8 +112,8 @@ def project_l1_ball(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
 
     Notes
     -----
-    A vector outside of the ball is projected onto the sphere: z has the signs of v and the
-    absolute values that :func:`project_simplex` returns for those of v. It exists and is unique
+    A vector outside of the ball is projected onto the sphere: z has the signs of v, and its
+    absolute values are :func:`project_simplex` of the absolute values of v. It exists and is unique
     [Shah, proposition 22].
 
     %(references_Shah)s

@@ -105,8 +105,7 @@ class BallConstrainedClassifier(ClassifierMixin, FitsBatches, ReadsOnce, BaseEst
         on the norm of h. A list, "cv" or :class:`~sklearn_ensemble_theory.boosting.CVChoice`
         selects the candidate with the smallest held-out risk, which is the mean over the problems
         of several classes. "cv" compares 16 values by 5 stratified folds. The values are 1/8 to 64
-        times the norm of the least-squares fit along one direction, that of the steepest descent
-        from 0.
+        times the norm of the least-squares fit along the direction of steepest descent from 0.
     loss : {"logistic", "hinge", "exponential"}, default="logistic"
         phi(m) = log(1 + exp(-m)) with the natural logarithm, max(1 - m, 0) or exp(-m).
     norm : {"l2", "l1"}, default="l2"
@@ -471,10 +470,10 @@ class BallConstrainedClassifier(ClassifierMixin, FitsBatches, ReadsOnce, BaseEst
     ) -> Self:
         """Make one stochastic subgradient step for each row, in the order of the rows.
 
-        Only with ``solver="sgd"``. The steps go on from those of previous calls or of `fit`. Step s
-        has the size sqrt(2) R / sqrt(sum |g|²), with the sum of squares of the gradients of all
-        steps so far: the number of steps need not be known. The first call sets the interval of
-        the intercept.
+        Only with ``solver="sgd"``. The steps continue from previous calls or from `fit`. Step s has
+        the size sqrt(2) R / sqrt(sum |g|²), with the sum of squares of the gradients of all steps
+        so far: the number of steps need not be known. The first call sets the interval of the
+        intercept.
 
         Parameters
         ----------
@@ -609,7 +608,7 @@ class BallConstrainedClassifier(ClassifierMixin, FitsBatches, ReadsOnce, BaseEst
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Class probabilities, by the link of the logistic or exponential loss.
 
-        With more than two classes, those of the problems divided by their sum.
+        With more than two classes, the probabilities of the problems are divided by their sum.
 
         %(sparse_rows_to_predict)s
 
@@ -684,9 +683,9 @@ class BallConstrainedClassifier(ClassifierMixin, FitsBatches, ReadsOnce, BaseEst
 
         Notes
         -----
-        The corollary is about the exact minimiser; that of the fit is within `dual_gap_` of it on
-        the training rows, which adds as much. With weights w of sum 1 that do not depend on the
-        rows, n is 1 / sum(w²). With an intercept, C and B should be known before the data: the
+        The corollary is about the exact minimiser. The fitted function is within `dual_gap_` of it
+        on the training rows, so this gap is added. With weights w of sum 1 that do not depend on
+        the rows, n is 1 / sum(w²). With an intercept, C and B should be known before the data: the
         minimiser over all intercepts is also that over [-B, B] if it is in it.
         """
         check_is_fitted(self, "dual_gap_")

@@ -272,8 +272,8 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         """Bound on the error on new rows by the training error and the number of stumps.
 
         With probability at least 1 - delta over the rows, if these are independent and have the
-        distribution of new rows. The bound holds for all stumps at once, so that the stump may
-        have been fitted to the rows, with any weights.
+        distribution of new rows. The bound holds for all stumps at once: the stump may have been
+        fitted to the rows, with any weights.
 
         %(of_dense_X)s
         y : array-like of shape (n_samples,)
