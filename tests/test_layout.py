@@ -141,7 +141,7 @@ PRIVATE_READS = {
     # losses
     "boosting.losses": 1,
     # gradient boosting
-    "boosting._gradient_boosting": 10,
+    "boosting._gradient_boosting": 9,
     # additive models of boosted stumps
     "boosting._additive": 5,
     # displays

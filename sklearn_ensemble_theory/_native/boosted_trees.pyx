@@ -23,6 +23,7 @@ from .growth cimport (
     OneCut, Packing, PathRules, Rules, Sets, Sums, comparable, cut_categories, cut_score,
     divide_categories, follow, integer_scale, lowest_bit, may_follow, nearly, node_score,
     set_sends_left, unpack, write_set)
+from .histograms cimport CELLS, Cell, Pair, add, count_range
 from .losses cimport (
     Loss, LossRows, leaf_steps, sum_losses)
 from .threads cimport CHUNK_ROWS, do_in_threads, n_row_chunks, start_of_part
@@ -30,7 +31,6 @@ from .threads cimport CHUNK_ROWS, do_in_threads, n_row_chunks, start_of_part
 import numpy as np
 
 cdef enum:
-    CELLS = 256
     MISSING = 255
     # Nodes of at most so many rows, and of at most a quarter of the bins, have no histogram.
     FEW_ROWS = 64
@@ -53,18 +53,6 @@ cdef double SUSPICIOUS = 1e-11
 cdef uint8_t EVERY_BIN[CELLS]
 for _c in range(CELLS):
     EVERY_BIN[_c] = _c
-
-
-# Sums of integers of the form WIDE; for PACKED, r is 0.
-ctypedef struct Pair:
-    int64_t q
-    int64_t r
-
-
-# A cell of a histogram, and the integers of a row: q alone for PACKED, and a pair for WIDE.
-ctypedef fused Cell:
-    int64_t
-    Pair
 
 
 # The leaf of each row: the smaller type that holds the number of nodes.
@@ -237,14 +225,6 @@ cdef void round_rows(Growth* g, Task* task, Cell* integers, Cell* values) noexce
 # --- histograms ----------------------------------------------------------------------------------
 
 
-cdef inline void add(Cell* cell, Cell value) noexcept nogil:
-    if Cell is int64_t:
-        cell[0] += value
-    else:
-        cell.q += value.q
-        cell.r += value.r
-
-
 cdef inline void subtract(Cell* cell, Cell value) noexcept nogil:
     if Cell is int64_t:
         cell[0] -= value
@@ -274,43 +254,11 @@ cdef void count(
     const uint8_t* codes, Py_ssize_t n, const Py_ssize_t* n_bins, const int32_t* rows,
     const Cell* values, Py_ssize_t m, Cell* table, Py_ssize_t first, Py_ssize_t last
 ) noexcept nogil:
-    """Histograms of m rows, of the first ones where `rows` is NULL. O(m) for each feature.
-
-    The rows and their integers are read once for four features. Without `n_bins` they are added to
-    what is in the table.
-    """
-    cdef Py_ssize_t j = first
-    if n_bins != NULL:
-        for j in range(first, last):
-            clear(table + j * CELLS, n_bins[j])
-    for j in range(first, last - 3, 4):
-        count_features(codes + j * n, n, rows, values, m, table + j * CELLS, 4)
-    j = last - (last - first) % 4
-    if last - j >= 2:
-        count_features(codes + j * n, n, rows, values, m, table + j * CELLS, 2)
-        j += 2
-    if j < last:
-        count_features(codes + j * n, n, rows, values, m, table + j * CELLS, 1)
-
-
-cdef inline void count_features(
-    const uint8_t* codes, Py_ssize_t n, const int32_t* rows, const Cell* values, Py_ssize_t m,
-    Cell* h, int n_features
-) noexcept nogil:
-    """Add rows to the histograms of some neighbouring features."""
-    cdef Py_ssize_t k, i
-    cdef int j
-    cdef Cell value
-    if rows == NULL:
-        for k in range(m):
-            value = values[k]
-            for j in range(n_features):
-                add(h + j * CELLS + codes[j * n + k], value)
-    else:
-        for k in range(m):
-            i, value = rows[k], values[k]
-            for j in range(n_features):
-                add(h + j * CELLS + codes[j * n + i], value)
+    """Histograms of m rows, of the first ones where `rows` is NULL. O(m) for each feature."""
+    cdef Py_ssize_t j
+    for j in range(first, last):
+        clear(table + j * CELLS, n_bins[j])
+    count_range(codes, n, rows, values, m, table, first, last)
 
 
 cdef void take_rows_off(
@@ -2221,36 +2169,3 @@ cdef void add_outputs(void* context, Py_ssize_t chunk, int thread) noexcept nogi
         for i in range(start_of_part(chunk, to.n, to.n_chunks),
                        start_of_part(chunk + 1, to.n, to.n_chunks)):
             to.scores[i * to.K + k] += to.length * value[leaf[i]]
-
-
-def count_in_bins(
-    const uint8_t[:, ::1] codes not None, const int32_t[::1] rows or None,
-    const int64_t[::1] values not None, int64_t[:, ::1] table not None
-):
-    """Write the sums of integers over some rows in each bin of each column. O(m p).
-
-    Parameters
-    ----------
-    codes : uint8 array of shape (p, n)
-    rows : int32 array of shape (m,) or None
-        None for all rows.
-    values : int64 array of shape (m,)
-        In the order of the rows.
-    table : int64 array of shape (p, 256)
-    """
-    cdef Py_ssize_t n = codes.shape[1], p = codes.shape[0], m = values.shape[0], k
-    require(table.shape[0] == p and table.shape[1] == CELLS)
-    require(m == (n if rows is None else rows.shape[0]))
-    if p == 0 or m == 0:
-        table[:, :] = 0
-        return
-    cdef const int32_t* chosen = NULL
-    cdef int32_t low = 0, high = 0
-    if rows is not None:
-        chosen = &rows[0]
-        for k in range(m):
-            low, high = min(low, chosen[k]), max(high, chosen[k])
-        require(low == 0 and high < n)
-    with nogil:
-        memset(&table[0, 0], 0, p * CELLS * sizeof(int64_t))
-        count(&codes[0, 0], n, NULL, chosen, &values[0], m, &table[0, 0], 0, p)

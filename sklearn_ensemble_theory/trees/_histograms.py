@@ -1,4 +1,4 @@
-"""Exact sums of targets and weights in the bins of all columns, of rows in blocks (`answered`).
+"""Exact sums of targets and weights in the bins of all columns, of rows in blocks.
 
 Targets and weights enter as integers, in units that are the same for all blocks, so that sums over
 rows do not depend on how the rows are cut into blocks.
@@ -10,13 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._native.boosted_trees import count_in_bins
+from sklearn_ensemble_theory._native.block_passes import RowTargets, follow_splits
 from sklearn_ensemble_theory.trees._columns import MISSING
 
 # Targets that differ by less than this share of their mean size are equal.
 SAME = 2.0**-36
-# Two integers in one have so many bits together, with their sums.
-_PACKED_BITS = 62
+# What `RowTargets.count` counts: two sums in one integer, or each in its own.
+_PACKED_TARGETS, _PACKED_WEIGHTS, _TARGETS, _WEIGHTS = range(4)
+# Tables of nodes are filled together up to so many bytes.
+_MOST_BYTES = 2**25
+_EVERY_CODE = np.arange(MISSING + 1, dtype=np.uint8)
 
 
 def score_of(sums: np.ndarray, l2: float) -> np.ndarray:
@@ -45,17 +48,6 @@ class GridUnits(NamedTuple):
     whole: bool
     n_bins: int
     has_missing: bool
-
-
-class IntegerRows(NamedTuple):
-    """The integers of the rows of a chunk, for one tree.
-
-    `values` are int64 arrays (n,): targets, and then numbers of rows and weights, with one array or
-    more. The lower `bits` of each of them count the rows; 0 where they do not.
-    """
-
-    values: list[np.ndarray]
-    bits: tuple[int, ...]
 
 
 Split = tuple[int, int, int | np.ndarray, bool, int, int]
@@ -90,60 +82,78 @@ class TreeReply:
         return TreeReply(self.sums + other.sums, np.maximum(self.ranges, other.ranges))
 
 
-def integer_rows(
-    target: np.ndarray, weight: np.ndarray | None, tree: int, units: GridUnits
-) -> IntegerRows:
-    """The integers of the rows for the tree of this number, in O(n)."""
-    values = target * 2.0 ** units.targets[tree]
-    if weight is None:
-        moments = np.rint(values, out=values).astype(np.int64)
-        masses = None
-    else:
-        values = np.rint(values) * weight if units.whole else np.rint(values * weight)
-        moments = values.astype(np.int64)
-        assert units.weights is not None
-        masses = np.rint(weight * 2.0 ** units.weights[tree]).astype(np.int64)
-    bits = len(target).bit_length()
-    counts = moments if masses is None else masses
-    size = float(np.abs(counts).sum(dtype=np.float64))
-    if size >= 2.0 ** (_PACKED_BITS - bits):
-        ones = np.ones(len(target), np.int64)
-        return IntegerRows([moments, ones, *([] if masses is None else [masses])], (0, 0, 0))
-    # The lower bits of a sum count the rows: two sums at the price of one.
-    packed = (counts << bits) + 1
-    if masses is None:
-        return IntegerRows([packed], (bits,))
-    return IntegerRows([moments, packed], (0, bits))
+def given_targets(target: np.ndarray, weight: np.ndarray | None) -> RowTargets:
+    """Targets that are known, with the weights of the rows."""
+    if weight is not None:
+        weight = np.ascontiguousarray(weight, dtype=np.float64)
+    return RowTargets(None, None, None, np.ascontiguousarray(target, dtype=np.float64), weight)
 
 
-def answered(
+def counted_nodes(
     codes: np.ndarray,
-    rows: IntegerRows,
-    target: np.ndarray,
+    rows: RowTargets,
     node: np.ndarray,
-    request: TreeRequest,
+    counted: Sequence[int],
+    tree: int,
     units: GridUnits,
     places: np.ndarray | None = None,
-) -> tuple[np.ndarray, TreeReply]:
-    """The node of each row after the splits, a new array, and the reply; O(n p) for sums."""
-    if request.splits:
-        node = after_splits(codes, node, request.splits, places)
-    n_kinds = 2 if units.weights is None else 3
-    shape = (len(request.counted), n_kinds, codes.shape[1], units.n_bins + units.has_missing)
-    sums = np.empty(shape, np.int64)
-    for i, out in zip(request.counted, sums):
-        own, at = rows.values, places
-        if i > 0:
-            chosen = np.flatnonzero(node == i).astype(np.int32)
-            own = [values.take(chosen) for values in own]
-            at = chosen if places is None else places.take(chosen)
-        _count(codes, IntegerRows(own, rows.bits), at, units, out)
-    ranges = np.full((len(request.ranged), 2), -np.inf)
-    for i, pair in zip(request.ranged, ranges):
+) -> np.ndarray:
+    """The sums of a `TreeReply` over the rows of some nodes; O(n p) for all of them.
+
+    - codes: uint8 (m, p), column after column.
+    - node: that of each row.
+    - tree: the number of the tree among the units.
+    - places: the rows of the codes, int32 (n,); None for all.
+    """
+    n_kinds, p = 2 if units.weights is None else 3, codes.shape[1]
+    cells = _EVERY_CODE[: units.n_bins + units.has_missing].astype(np.intp)
+    cells[units.n_bins :] = MISSING
+    sums = np.empty((len(counted), n_kinds, p, len(cells)), np.int64)
+    size = max(1, _MOST_BYTES // (p * 16 * (MISSING + 1)))
+    for first in range(0, len(counted), size):
+        part = slice(first, first + size)
+        slot = _by_node(node, -1)
+        slot[list(counted[part])] = range(len(counted[part]))
+        _count(codes.T, rows, node, slot, tree, units, places, cells, sums[part])
+    return sums
+
+
+def _by_node(node: np.ndarray, value: int) -> np.ndarray:
+    """A number for each node of the type of `node`."""
+    return np.full(256 ** min(node.itemsize, 2), value, np.int16)
+
+
+def _count(codes, rows, node, slot, tree, units, places, cells, out):
+    shape, n_bits = (len(out), len(codes), MISSING + 1), rows.n.bit_length()
+    scale, weight_scale = 2.0 ** units.targets[tree], 1.0
+    if units.weights is not None:
+        weight_scale = 2.0 ** units.weights[tree]
+
+    def tables(mode: int, bits: int = 0) -> np.ndarray | None:
+        found = np.empty((*shape, 1 if mode == _PACKED_TARGETS else 2), np.int64)
+        given = codes, places, node, slot, scale, weight_scale, units.whole
+        return found[:, :, cells] if rows.count(*given, mode, bits, found) else None
+
+    # The lower bits of a sum count the rows: two sums at the price of one.
+    packed = tables(_PACKED_TARGETS if units.weights is None else _PACKED_WEIGHTS, n_bits)
+    if packed is not None:
+        out[:, 1] = packed[..., -1] & ((1 << n_bits) - 1)
+        out[:, 0] = packed[..., 0]
+        out[:, 0 if units.weights is None else 2] = packed[..., -1] >> n_bits
+        return
+    out[:, 0], out[:, 1] = np.moveaxis(tables(_TARGETS), -1, 0)
+    if units.weights is not None:
+        out[:, 2] = tables(_WEIGHTS)[..., 0]
+
+
+def ranges_of_nodes(target: np.ndarray, node: np.ndarray, ranged: Sequence[int]) -> np.ndarray:
+    """The ranges of a `TreeReply`."""
+    ranges = np.full((len(ranged), 2), -np.inf)
+    for i, pair in zip(ranged, ranges):
         some = target[node == i]
         if len(some):
             pair[:] = -some.min(), some.max()
-    return node, TreeReply(sums, ranges)
+    return ranges
 
 
 def goes_left(
@@ -160,31 +170,23 @@ def goes_left(
 def after_splits(
     codes: np.ndarray, node: np.ndarray, splits: Sequence[Split], places: np.ndarray | None = None
 ) -> np.ndarray:
-    """The node of each row after the splits; the arguments are those of `answered`."""
+    """The node of each row after the splits, a new array; O(n) for each.
+
+    Codes and places are those of `counted_nodes`.
+    """
     largest = max((split[5] for split in splits), default=0)
     node = node.astype(np.promote_types(node.dtype, np.min_scalar_type(largest)))
-    # Parents come first, so that rows may move down several levels in one request.
-    for i, feature, code, missing_left, left, right in splits:
-        rows = np.flatnonzero(node == i)
-        column = codes[:, feature].take(rows if places is None else places.take(rows))
-        goes = goes_left(column, code, missing_left, MISSING)
-        node[rows] = np.where(goes, node.dtype.type(left), node.dtype.type(right))
+    goes_right = [
+        ~goes_left(_EVERY_CODE, code, missing_left, MISSING)
+        for _, _, code, missing_left, _, _ in splits
+    ]
+    follow_splits(
+        codes.T,
+        places,
+        node,
+        np.array([split[0] for split in splits], np.uint16),
+        np.array([split[1] for split in splits], np.int32),
+        np.array(goes_right, bool).reshape(-1, MISSING + 1).view(np.uint8),
+        np.array([split[4:] for split in splits], np.uint16).reshape(-1, 2),
+    )
     return node
-
-
-def _count(codes, rows, at, units, out):
-    p = codes.shape[1]
-    tables = np.empty((len(rows.values), p, MISSING + 1), np.int64)
-    for values, table in zip(rows.values, tables):
-        count_in_bins(codes.T, at, values, table)
-    cells = np.arange(units.n_bins + units.has_missing)
-    cells[units.n_bins :] = MISSING
-    tables = tables[:, :, cells]
-    bits = max(rows.bits)
-    if not bits:
-        out[:] = tables
-        return
-    # The last one counts the rows in its lower bits; what is above them belongs to the other kind.
-    out[1] = tables[-1] & ((1 << bits) - 1)
-    out[0] = tables[0]
-    out[0 if len(tables) == 1 else 2] = tables[-1] >> bits

@@ -27,7 +27,7 @@ from tests.boosting.gradient_boosting_data import assert_same_rounds
 
 from ..local_blocks import LocalBlocks
 from ..surroundings import ChunkedRows, RowChecks
-from ..trees.engine import GridUnits, TreeRequest, answered, integer_rows, nodes_of
+from ..trees.engine import GridUnits, after_splits, counted_nodes, given_targets, nodes_of
 from .engine import EmpiricalRisk, as_loss, in_few_bytes
 from .loss_cases import CASES, OF_REALS, OF_USERS, LogCosh, far_problem
 
@@ -241,29 +241,25 @@ def test_sums_are_the_same_for_any_cut_of_the_rows():
     codes = np.asfortranarray(rng.integers(0, 20, (n, 3)).astype(np.uint8))
     codes[rng.random((n, 3)) < 0.1] = 255
     target, weight = rng.standard_normal(n), rng.random(n)
-    first = TreeRequest([], [0], [])
-    second = TreeRequest([(0, 1, 9, True, 1, 2)], [1], [2])
+    split = (0, 1, 9, True, 1, 2)
 
-    def replies(a, b):
-        one = integer_rows(target[a:b], weight[a:b], 0, units)
-        part = np.asfortranarray(codes[a:b]), one, target[a:b]
-        node, reply = answered(*part, np.zeros(b - a, np.uint8), first, units)
-        return node, reply, *answered(*part, node, second, units)
+    def found(a, b):
+        part, own = np.asfortranarray(codes[a:b]), given_targets(target[a:b], weight[a:b])
+        node = after_splits(part, np.zeros(b - a, np.uint8), [split])
+        first = counted_nodes(part, own, np.zeros(b - a, np.uint8), [0], 0, units)
+        return node, first, counted_nodes(part, own, node, [1], 0, units)
 
-    whole, parts = replies(0, n), [replies(a, b) for a, b in [(0, 1), (1, 100), (100, n)]]
-    for k in (1, 3):
-        total = parts[0][k] + parts[1][k] + parts[2][k]
-        np.testing.assert_array_equal(whole[k].sums, total.sums)
-        np.testing.assert_array_equal(whole[k].ranges, total.ranges)
+    whole, parts = found(0, n), [found(a, b) for a, b in [(0, 1), (1, 100), (100, n)]]
+    for k in (1, 2):
+        np.testing.assert_array_equal(whole[k], parts[0][k] + parts[1][k] + parts[2][k])
     left = (codes[:, 1] <= 9) | (codes[:, 1] == 255)
-    np.testing.assert_array_equal(whole[2], np.where(left, 1, 2))
+    np.testing.assert_array_equal(whole[0], np.where(left, 1, 2))
     integers = np.rint(weight * target * 2.0**40).astype(np.int64)
     for cell, code in [(4, 4), (20, 255)]:
         chosen = left & (codes[:, 0] == code)
-        sums = whole[3].sums[0, :, 0, cell]
+        sums = whole[2][0, :, 0, cell]
         masses = np.rint(weight * 2.0**30).astype(np.int64)
         assert sums.tolist() == [integers[chosen].sum(), chosen.sum(), masses[chosen].sum()]
-    assert whole[3].ranges.tolist() == [[-target[~left].min(), target[~left].max()]]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,8 @@ from sklearn_ensemble_theory._native.additive import (
 )
 from sklearn_ensemble_theory._native.balls import GramSteps, RowSteps, direction_of, settle
 from sklearn_ensemble_theory._native.binning import EdgeTable, are_told_apart, sorted_floats
-from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees, count_in_bins
+from sklearn_ensemble_theory._native.block_passes import RowTargets, follow_splits
+from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
 from sklearn_ensemble_theory._native.exact_trees import (
     Keys,
     Ranks,
@@ -93,6 +94,7 @@ __all__ = [
     "Ranks",
     "RowResiduals",
     "RowSteps",
+    "RowTargets",
     "SideSearch",
     "Stored",
     "TableResiduals",
@@ -118,13 +120,13 @@ __all__ = [
     "coded_nodes",
     "codes_of_blocks",
     "count_cut",
-    "count_in_bins",
     "count_nearer",
     "cumulate_tables",
     "direction_of",
     "exact_order_statistics",
     "exponential_weights",
     "fill_leaves",
+    "follow_splits",
     "grow_exact",
     "grow_tree",
     "grow_vectors",

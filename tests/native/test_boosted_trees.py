@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ..trees.engine import GrowthOptions, WeightUnits, weight_units
-from .loops import BoostedTrees, Loss, count_in_bins
+from .loops import BoostedTrees, Loss
 
 OPTIONS = GrowthOptions(criterion="squared_error", max_depth=2)
 N, P = 50, 3
@@ -166,8 +166,6 @@ def test_no_array_is_missing():
     for name in ("loss", "y", "loss_weight", "scores", "target", "rank"):
         with pytest.raises((TypeError, ValueError)):
             BoostedTrees(**columns()).boost(**rounds(**{name: None}))
-    with pytest.raises(TypeError):
-        count_in_bins(None, None, np.zeros(N, int), np.zeros((P, 256), int))
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer")
@@ -187,41 +185,3 @@ def test_an_interrupted_tree_leaves_nothing_behind():
             np.testing.assert_array_equal(fields["value"], again["value"])
     finally:
         signal.signal(signal.SIGALRM, before)
-
-
-@pytest.mark.parametrize("p", [1, 2, 3, 4, 7])
-@pytest.mark.parametrize("n", [1, 4, 33, 5000])
-def test_sums_in_bins_are_those_of_numpy(n, p):
-    rng = np.random.default_rng(n)
-    codes = rng.integers(0, 256, (p, n)).astype(np.uint8)
-    values = rng.integers(-(2**50), 2**50, n)
-    some = np.flatnonzero(rng.random(n) < 0.5).astype(np.int32)
-    for chosen in (None, some):
-        at = slice(None) if chosen is None else chosen
-        expected = np.zeros((p, 256), np.int64)
-        for sums, column in zip(expected, codes):
-            np.add.at(sums, column[at], values[at])
-        table = np.full((p, 256), -1)
-        count_in_bins(codes, chosen, values[at], table)
-        np.testing.assert_array_equal(table, expected)
-
-
-@pytest.mark.parametrize("chosen", [None, np.array([3, 4, 9, 40], np.int32), np.zeros(0, np.int32)])
-def test_sums_in_bins(chosen):
-    codes = columns()["codes"]
-    codes[:, 4] = 255
-    values = np.arange(N)[slice(None) if chosen is None else chosen]
-    table = np.full((P, 256), -1)
-    count_in_bins(codes, chosen, values, table)
-    some = codes if chosen is None else codes[:, chosen]
-    expected = [np.bincount(column, values, 256) for column in some]
-    np.testing.assert_array_equal(table, expected)
-    for wrong in (
-        (codes, np.array([0, N], np.int32), np.ones(2, int), table),
-        (codes, np.array([-1], np.int32), np.ones(1, int), table),
-        (codes, chosen, np.append(values, 0), table),
-        (codes, chosen, values, table[:2]),
-        (codes, chosen, values, np.zeros((P, 255), int)),
-    ):
-        with pytest.raises(ValueError):
-            count_in_bins(*wrong)

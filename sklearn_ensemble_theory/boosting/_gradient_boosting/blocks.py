@@ -45,6 +45,7 @@ from ..._categories import (
 from ..._compat import check_constraints
 from ..._folds import Draw, checked_n_splits, first_rows_of, folds_by_hash
 from ..._learners import reads_single_precision
+from ..._native.block_passes import RowTargets
 from ..._roots import root_search
 from ..._rows import ChunkedRows, Rows, check_same_kind
 from ..._running import Progress, reworded
@@ -55,10 +56,12 @@ from ...trees._histogram_growth import Grid, HistogramGrowth, sum_bits
 from ...trees._histograms import (
     GridUnits,
     Split,
+    TreeReply,
     TreeRequest,
     after_splits,
-    answered,
-    integer_rows,
+    counted_nodes,
+    given_targets,
+    ranges_of_nodes,
 )
 from ...trees._options import TreePlan, TreeShape
 from ...trees._tree_arrays import LEAF, LeafOutputs, Nodes, nodes_of
@@ -83,6 +86,7 @@ from ..losses._base import (
     share_taken,
     steps_to_try,
 )
+from ..losses._compiled import compiled_loss
 from ..losses._derivatives import check_derivatives, is_of_the_user
 from ..losses._losses import PiecewiseLinearLoss
 from .choosing_rounds import boost_folds, mean_model, results_of
@@ -704,6 +708,17 @@ class TreeTask(NamedTuple):
     draw: Draw | None = None
     means: tuple[float, float] | None = None
 
+    def targets_of(self, data: BinnedBlock, u: np.ndarray) -> list[RowTargets]:
+        """The targets and the weights of each tree, which are computed where they are needed.
+
+        Of losses with compiled loops; O(n) otherwise.
+        """
+        loops = compiled_loss(self.loss)
+        if self.means is None and u.ndim == 1 and loops is not None and not loops.takes_codes:
+            return [RowTargets(loops.loops, data.targets, u, None, data.weights)]
+        _, target, weights = self.of(data, u)
+        return [given_targets(*each) for each in zip(target, weights)]
+
     def of(
         self, data: BinnedBlock, u: np.ndarray
     ) -> tuple[float, np.ndarray, list[np.ndarray | None]]:
@@ -744,7 +759,8 @@ def start_round(
             weights, nodes = [own.weight] * len(nodes), [node.take(chosen) for node in nodes]
         replies = Parts([None] * len(requests))
         if own.n_rows:
-            replies = replies_of_trees(own, target, weights, nodes, units, requests)
+            targets = [given_targets(*each) for each in zip(target, weights)]
+            replies = replies_of_trees(own, targets, nodes, units, requests)
     sizes = np.concatenate([losses_of(rows, task.loss, watched, value), sizes])
     return RoundStart(OfBlocks({data.number: sizes}), replies)
 
@@ -788,33 +804,28 @@ def grow_on_block(
     if seen is None:
         return Parts([None] * len(requests))
     data, u, nodes = seen
-    if len(nodes) == 1 and requests[0] is not None:
-        # The targets of the rows that are counted, often half of all.
-        wanted = np.zeros(2 * len(splits[0]) + 1, dtype=bool)
-        wanted[[*requests[0].counted, *requests[0].ranged]] = True
-        chosen = np.flatnonzero(wanted.take(nodes[0])).astype(np.int32)
-        if len(chosen):
-            data, u, nodes = data.part(chosen), u.take(chosen, axis=0), [nodes[0].take(chosen)]
-    _, target, weights = task.of(data, u)
-    return replies_of_trees(data, target, weights, nodes, units, requests)
+    replies = replies_of_trees(data, task.targets_of(data, u), nodes, units, requests)
+    for k, request in enumerate(requests):
+        if request is not None and request.ranged:
+            target = task.of(data, u)[1][k]
+            replies.parts[k].ranges = ranges_of_nodes(target, nodes[k], request.ranged)
+    return replies
 
 
 def replies_of_trees(
     data: BinnedBlock,
-    target: np.ndarray,
-    weights: list[np.ndarray | None],
+    targets: list[RowTargets],
     nodes: list[np.ndarray],
     units: GridUnits,
     requests: Sequence[TreeRequest | None],
 ) -> Parts:
-    """The answers for the rows of `data`, of the targets (K, n). O(n p) for each tree."""
-    replies = []
-    for k, (request, node) in enumerate(zip(requests, nodes)):
+    """The sums for the rows of `data`, whose nodes have followed the splits. O(n p) a tree."""
+    replies: list[TreeReply | None] = []
+    for k, (request, own, node) in enumerate(zip(requests, targets, nodes)):
         reply = None
         if request is not None:
-            integers = integer_rows(target[k], weights[k], k, units)
-            request = request._replace(splits=[])  # which the nodes have followed
-            reply = answered(data.codes, integers, target[k], node, request, units, data.rows)[1]
+            given = own, node, request.counted, k, units, data.rows
+            reply = TreeReply(counted_nodes(data.codes, *given), np.empty((0, 2)))
         replies.append(reply)
     return Parts(replies)
 
@@ -835,16 +846,21 @@ def leaf_tables(
     if seen is None:
         return Parts([None] * len(splits))
     data, u, nodes = seen
-    _, targets, weights = task.of(data, u)
-    risk = EmpiricalRisk(task.loss, data.y, data.weight) if with_terms else None
+    risk, values = None, None
+    if with_terms:
+        risk = EmpiricalRisk(task.loss, data.y, data.weight)
+        _, values, weights = task.of(data, u)
+        targets = [given_targets(*each) for each in zip(values, weights)]
+    else:
+        targets = task.targets_of(data, u)
     tables = []
-    for k, (target, weight, leaf, size) in enumerate(zip(targets, weights, nodes, n_nodes)):
-        totals = group_totals(np.ones(len(leaf)) if weight is None else weight, leaf, size)
-        columns = [totals(np.ones(len(leaf))), totals(target), totals(target * target)]
-        if risk is not None:
+    for k, (target, leaf, size) in enumerate(zip(targets, nodes, n_nodes)):
+        moments = np.empty((size, 3))
+        target.sum_leaves(leaf, moments)
+        columns = [moments]
+        if risk is not None and values is not None:
             score = None if u.ndim == 1 else k
-            sums = risk.leaf_sums(u, target, leaf, size, score)
-            columns += list(data.total * sums.T)
+            columns.append(data.total * risk.leaf_sums(u, values[k], leaf, size, score))
         tables.append(OfBlocks({data.number: np.column_stack(columns)}))
     return Parts(tables)
 
