@@ -124,6 +124,8 @@ def stump_rademacher_complexity(
     See Also
     --------
     behaviours : The list of the behaviours.
+    finite_behaviours_rademacher_bound : A bound by their number, with ``method="sharp"``.
+    vc_rademacher_bound : A bound for any points, by `stump_vc_dimension`.
 
     Examples
     --------
