@@ -43,6 +43,7 @@ extensions = [
     "estimator_map",
     "theorems",
     "mathml",
+    "narrow_screens",
     "notebooks",
     "page_checks",
     "page_sources",
@@ -99,6 +100,9 @@ html_title = "sklearn_ensemble_theory"
 html_baseurl = f"{DOCUMENTATION}/"
 html_static_path = ["_static"]
 html_css_files = ["custom.css"]
+# Light or dark as the reader's system. (Named in the page itself, as `default_mode`, it would take
+# the colours from readers without JavaScript; without a name the theme reports an error.)
+html_js_files = [(None, {"body": "document.documentElement.dataset.mode ||= 'auto';"})]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

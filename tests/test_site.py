@@ -150,6 +150,10 @@ def test_pages_link_to_the_gallery_and_have_their_search_words():
     assert "(../auto_examples/averaging/plot_sketches.rst), [code](../conf.py)" in source[0]
     assert "(../auto_lectures/index.rst), [one](../auto_lectures/plot_bach.rst)" in source[0]
     assert re.match(r"# Title\n\n```\{index\} ! GroupKFold, ! .*\n```\n\n\[an", source[0])
+    example = "```pycon\n>>> 1\n{}```\n\n```text\n\n```\n"
+    source = [example.format("\n")]
+    sources.complete_source(None, "design", source)
+    assert source == [example.format("")]
     assert all((DOCS / f"{name}.md").exists() for name in sources.WORDS)
     index = {"docnames": list(sources.WORDS), "indexentries": {}}
     for number, words in enumerate(sources.WORDS.values()):
@@ -167,6 +171,32 @@ def test_figures_of_the_gallery_have_a_script_and_a_caption():
         for name, caption in re.findall(r"^```\{gallery-figure\} (\S+).*\n(.*)$", text, re.M):
             assert {f"examples/{name}", name} & names, (page.name, name)
             assert re.match(r"\w|\[", caption), (page.name, name)
+
+
+# Narrow screens
+
+
+def test_long_names_may_break_and_cells_are_legible():
+    fitted = extension("narrow_screens").fitted
+
+    def code(name):
+        return f'<code><span class="pre">{name}</span></code>'
+
+    assert fitted(code("max_bins")) == code("max_<wbr>bins")
+    assert fitted(code("KNeighborsRegressor")) == code("KNeighbors<wbr>Regressor")
+    assert fitted(code("__init__")) == code("__init__")
+    assert fitted(code("fit(offset=...)")) == code("fit(<wbr>offset=...)")
+    long = "HistGradientBoostingClassifier"
+    broken = "Hist<wbr class=long>Gradient<wbr class=long>Boosting<wbr class=long>Classifier"
+    assert fitted(code(long)) == code(broken)
+    assert fitted(f"<h1>{long}<a") == f"<h1>{broken}<a"
+    assert fitted("<td>≈ 0.3 ± 0.1</td>") == '<td class="short">≈&#160;0.3&#160;±&#160;0.1</td>'
+    assert fitted("<td>≈ 0.3 of all rows</td>") == "<td>≈&#160;0.3 of all rows</td>"
+    assert fitted("<p>≈ 0.3</p>") == "<p>≈ 0.3</p>"
+    assert fitted(f"<td>{'a ' * 40}</td>").startswith('<td class="sentence">a a')
+    assert fitted(f"<td><math>{'a ' * 40}</math></td>").startswith('<td class="short"><math>')
+    signature = '<span class="sig-name descname">f</span><span class="sig-paren">(</span>'
+    assert fitted(signature) == f"<wbr>{signature}<wbr>"
 
 
 # The notebooks of the gallery

@@ -24,6 +24,7 @@ from sphinx_gallery.utils import scale_image
 logger = logging.getLogger(__name__)
 PANEL_WIDTH = 3.3  # inches: 10 points are 8 pixels of 200
 WIDE = 7.5  # inches: more than one panel beside another
+PIXELS = 100  # of an inch, in the pictures of docs/_static
 MARGIN = 0.06
 drawn = {}  # the script -> the picture of its first panel
 folder = tempfile.TemporaryDirectory()
@@ -139,7 +140,18 @@ class GalleryFigure(SphinxDirective):
         return [nodes.figure("", nodes.image(uri=f"/{uri}", alt=text), caption)]
 
 
+def mark_wide_pictures(app, doctree):
+    """Pictures of the pages themselves, alone in a paragraph, scroll as those of the gallery do."""
+    for image in doctree.findall(nodes.image):
+        path = Path(app.srcdir, image["uri"])
+        alone = isinstance(image.parent, nodes.paragraph) and len(image.parent.children) == 1
+        is_file = path.suffix == ".png" and path.exists()
+        if alone and is_file and plt.imread(path).shape[1] > WIDE * PIXELS:
+            image.parent["classes"].append("wide-figure")
+
+
 def setup(app):
     app.add_directive("gallery-figure", GalleryFigure)
+    app.connect("doctree-read", mark_wide_pictures)
     app.connect("builder-inited", replace_thumbnails, priority=900)
     return {"parallel_read_safe": True}

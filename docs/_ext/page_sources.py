@@ -2,6 +2,8 @@
 
 - *Links to examples and lectures.* A page links to the script, which exists in a clone. On the
   site the link leads to the page of the gallery, with its figures.
+- *Ends of examples.* The empty line after an example, without which a doctest would read the end
+  of the block as a part of its result, is left out.
 - *Search words.* `WORDS` are what a reader may type and no title says. They are entries of the
   index, which the search of the site lists first. After a build each of them has to lead to its
   page. (Sphinx forgets the entries of pages that a second build does not write: begin anew.)
@@ -13,6 +15,7 @@ from pathlib import Path
 
 EXAMPLE = re.compile(r"\(((?:\.\./)*)(examples|lectures)/((?:\w+/)?plot_\w+)\.py\)")
 INDEX = re.compile(r"\(((?:\.\./)*)(examples|lectures)/README\.rst\)")
+BLOCK = re.compile(r"^(```pycon\n(?:(?!```).*\n)*?)\n+```\n", re.MULTILINE)
 WORDS = {
     "getting_started": ["install", "installation", "pip", "quick start", "tutorial"],
     "user_guide/additive_models": [
@@ -65,11 +68,25 @@ def complete_source(app, name, source):
     """The page with links to the gallery and, below its title, its search words."""
     text = EXAMPLE.sub(r"(\1auto_\2/\3.rst)", source[0])
     text = INDEX.sub(r"(\1auto_\2/index.rst)", text)
+    text = BLOCK.sub(r"\1```\n", text)
     if name in WORDS:
         entries = ", ".join(f"! {word}" for word in WORDS[name])
         title, rest = text.split("\n", 1)
         text = f"{title}\n\n```{{index}} {entries}\n```\n{rest}"
     source[0] = text
+
+
+def lead_to_titles(app, doctree):
+    """Results of the search words have the text of the page below them, not an empty one."""
+    if app.env.docname in WORDS:
+        from docutils import nodes  # here, as the tests need no Sphinx
+        from sphinx import addnodes
+
+        title = next(doctree.findall(nodes.section))["ids"][0]
+        for index in doctree.findall(addnodes.index):
+            index["entries"] = [
+                (kind, word, title, *rest) for kind, word, _, *rest in index["entries"]
+            ]
 
 
 def misled(index, written):
@@ -100,6 +117,7 @@ def check_words(app, exception):
 
 def setup(app):
     app.connect("source-read", complete_source)
+    app.connect("doctree-read", lead_to_titles)
     app.connect("html-page-context", note_page)
     app.connect("build-finished", check_words)
     return {"parallel_read_safe": True}
