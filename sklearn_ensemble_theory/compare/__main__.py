@@ -41,7 +41,7 @@ from sklearn_ensemble_theory.compare.chart import draw_chart, draw_differences
 from sklearn_ensemble_theory.compare.data import Dataset
 
 METRIC = {"classification": "accuracy", "regression": "r2"}
-ROWS_OF_BUNDLED, ROWS_OF_A_FILE = 250, 1_000
+ROWS_OF_A_FILE = 1_000
 
 
 def parse(argv: Sequence[str] | None) -> Any:
@@ -59,7 +59,7 @@ def parse(argv: Sequence[str] | None) -> Any:
         "--max-rows",
         type=positive,
         metavar="N",
-        help=f"subsample larger data (default {ROWS_OF_BUNDLED} rows, for a file {ROWS_OF_A_FILE})",
+        help=f"subsample larger data (default: all rows, for a file {ROWS_OF_A_FILE:,})",
     )
     what = parser.add_argument_group("what is compared")
     what.add_argument("--estimator", metavar="NAME", nargs="+", help="estimators (default: all)")
@@ -156,8 +156,8 @@ def fill_in_defaults(args: Namespace) -> None:
     args.repeats = args.repeats or (5 if args.full else 2)
     if args.n_jobs == 0:
         raise UsageError("--n-jobs must not be 0; -1 uses all cores")
-    if args.max_rows is None and not args.full:
-        args.max_rows = ROWS_OF_A_FILE if args.data else ROWS_OF_BUNDLED
+    if args.max_rows is None and args.data and not args.full:
+        args.max_rows = ROWS_OF_A_FILE
 
 
 def load(args: Namespace) -> Any:
