@@ -872,7 +872,7 @@ class LinearL2BoostingRegressor(
             return rss / self._path.total_weight * self._scale * self._scale
 
     def component(self, j: int, x: ArrayLike) -> np.ndarray:
-        """Return the term of one feature; a prediction is that of `init_` plus the sum of all terms.
+        """Return the term of one feature; predictions are those of `init_` plus all terms.
 
         With `init="zero"` and splines, `predict` also contains a fitted constant, which is not part
         of any term.
