@@ -14,10 +14,10 @@ misprinted in the chapter are listed in the :doc:`errata </errata>`.
 # 10.1.1 Independent data sets
 # ----------------------------
 # The average of m independent fits has the bias of one fit and the m-th part of
-# its variance. So its best member is less regular: of N rows in m blocks, each
+# its variance. So its best member is less regular. For N rows in m blocks, each
 # with k neighbours, the variance depends on K = m k and the bias on k m/N =
-# K/N. All m are therefore equally good at the same K, as long as k is at
-# least 1. The bound,
+# K/N. All m are therefore equally good at the same K, as long as k is at least
+# 1. The bound,
 # :func:`~sklearn_ensemble_theory.bounds.independent_neighbors_risk_bound`, has
 # the same symmetry; it is far above the error because it holds for the worst
 # Lipschitz function.
@@ -109,8 +109,8 @@ for m in (1, 10, 50):
 # replications are one weighted mean:
 # :class:`~sklearn_ensemble_theory.BaggedNearestNeighborsRegressor` computes it.
 # The panels are figure 10.1, m = 20 subsamples for six ratios n/s, with the
-# limit beside them. The plain nearest neighbour (n/s = 1) has the noise of one
-# target; then the variance falls, and from n/s = 20 on the bias is visible.
+# limit for comparison. The plain nearest neighbour (n/s = 1) has the noise of
+# one target; then the variance falls, and from n/s = 20 on the bias is visible.
 from sklearn_ensemble_theory import (
     BaggedNearestNeighborsRegressor,
     BaggingRegressor,
@@ -153,9 +153,10 @@ plt.show()
 
 # %%
 # The variance is :math:`\sigma^2 \sum_i V_i^2`, and its bound at most about
-# twice that while s is small beside n. The risk adds at most :math:`4 B^2
-# \operatorname{diam}^2 s^{-2/d}`. Simulated at the centre of a square, for 400
-# rows and the distance from the centre as the mean, which is 0 there:
+# twice as large while s is small compared with n. The risk adds at most
+# :math:`4 B^2 \operatorname{diam}^2 s^{-2/d}`. Simulated at the centre of a
+# square, for 400 rows and the distance from the centre as the mean, which is 0
+# there:
 sizes = np.array([2, 4, 8, 16, 32, 64, 128, 256, 400])
 distance = np.sort(
     np.linalg.norm(rng.random((300, 400, 2)) - 0.5, axis=2), axis=1
@@ -251,8 +252,8 @@ for s in (10, 20, 50, 200):
 # Figure 10.2: all 231 monomials of degree at most 2 in 20 variables, the
 # constant among them, and n = 100 rows. The design is fixed, and the curves are
 # means over 100 noises and projections. One projection (m = 1) has a large
-# variance of its own. With m = 100 its best error is that of ridge regression.
-# The dashed lines are the exact risk from the expected projection Δ,
+# variance. With m = 100 its best error is that of ridge regression. The dashed
+# lines are the exact risk from the expected projection Δ,
 # :func:`~sklearn_ensemble_theory.bounds.averaged_projection_risk`.
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import PolynomialFeatures
@@ -366,9 +367,9 @@ plt.show()
 # %%
 # For a kernel, the columns of :math:`\Phi S` are random features:
 # `projection="fourier"` draws cosines for the Gaussian kernel, which are
-# bounded by :math:`R = \sqrt2`. The printed bound on their risk has slips;
+# bounded by :math:`R = \sqrt2`. The printed bound on their risk has slips.
 # :func:`~sklearn_ensemble_theory.bounds.random_features_bound` is the corrected
-# one, beside the risk for a mean of norm 1.
+# bound, compared here with the risk for a mean of norm 1.
 from sklearn.metrics.pairwise import rbf_kernel
 
 X = rng.standard_normal((n, 2))
@@ -464,8 +465,8 @@ plt.show()
 # rows. On the rows they are vectors ψ(w), and the size of a combination is the
 # gauge γ of their hull: the least sum of absolute coefficients.
 # :func:`~sklearn_ensemble_theory.bounds.gauge` finds it by linear programming,
-# together with a vector g that proves it; the polar gauge γ° is what a weak
-# learner maximises.
+# together with a vector g that proves it. A weak learner maximises the polar
+# gauge γ°.
 from scipy.spatial import ConvexHull
 
 atoms = np.array([[1.0, 0.3, -0.5, 0.6], [0.2, 1.0, 0.9, 0.65]])
@@ -742,7 +743,7 @@ plt.show()
 # 10.3.6 Expected risk: proposition 10.2
 # --------------------------------------
 # Few rounds fit badly, many rounds have a large gauge and generalise badly. The
-# sum of both estimates is (10.16). Here f is the true model with
+# sum of the two estimates is (10.16). Here f is the true model with
 # :math:`\gamma_1(f) = 2.5`, ρ is simulated, and the mean of 30 runs is shown.
 # The bound is least after
 # :func:`~sklearn_ensemble_theory.bounds.greedy_boosting_best_n_rounds` rounds,
@@ -974,9 +975,9 @@ CHECKS = {
 # %%
 # *Exercise 1.* Least squares on n = 1,000 rows and d = 10 variables is replaced
 # by the average of fits to Gaussian sketches of s = 31 rows. How many sketches
-# make the risk at most 1.5 times that of least squares?
+# make the risk at most 1.5 times the risk of least squares?
 
-# Solution: the risk is that of least squares times 1 + (n-d) / (m (s-d-1)).
+# Solution: the risk is the risk of least squares times 1 + (n-d) / (m (s-d-1)).
 answer = int(np.ceil((1000 - 10) / (0.5 * (31 - 10 - 1))))
 grade(1, answer)
 

@@ -10,8 +10,8 @@ and with the numbers that it gives.
 # %%
 # Exercise 10.1: majority votes of nearest neighbours
 # ---------------------------------------------------
-# Let p(x) be the probabilities of the C classes, with the Lipschitz constant B,
-# and :math:`\hat p(x)` the shares of the m k neighbours in m data sets of n
+# Let p(x) be the probabilities of the C classes, with the Lipschitz constant B.
+# Let :math:`\hat p(x)` be the shares of the m k neighbours in m data sets of n
 # rows. As in section 10.1.1,
 #
 # .. math:: v = E\lVert\hat p - p\rVert^2 \le \frac{1 - 1/C}{mk}
@@ -85,13 +85,13 @@ print(
 # %%
 # Exercise 10.2: the cost of ridge regression in blocks
 # -----------------------------------------------------
-# With the cost :math:`n^\beta` of n rows, m blocks of N/m rows cost :math:`m
-# (N/m)^\beta = N^\beta m^{1-\beta}`: for β > 1 the more blocks the better, and
-# for β = 1 their number does not matter. So the best m is the largest one that
-# keeps the risk. The rate of section 10.1.1 depends on N = n m only; but a
-# block must have enough rows for the :math:`\lambda^{-1/\alpha}` directions
-# that the penalty leaves. Below, 60 cosines with coefficients that decrease,
-# 1024 rows in m blocks, the best penalty for each m, and the cost for β = 3.
+# If n rows cost :math:`n^\beta`, m blocks of N/m rows cost :math:`m (N/m)^\beta
+# = N^\beta m^{1-\beta}`. For β > 1 more blocks are better, and for β = 1 their
+# number does not matter. So the best m is the largest one that keeps the risk.
+# The rate of section 10.1.1 depends on N = n m only; but a block must have
+# enough rows for the :math:`\lambda^{-1/\alpha}` directions that the penalty
+# leaves. Below, 60 cosines with coefficients that decrease, 1024 rows in m
+# blocks, the best penalty for each m, and the cost for β = 3.
 from sklearn.linear_model import Ridge
 
 from sklearn_ensemble_theory import DivideAndConquerRegressor
@@ -272,7 +272,7 @@ print(
 # Exercise 10.5: orthogonal matching pursuit
 # ------------------------------------------
 # Let r be the residual and :math:`a_t = \lVert r_t\rVert^2/n`. After a fit on
-# the span r is orthogonal to u, so that :math:`\lVert r\rVert^2 = r^\top y \le
+# the span r is orthogonal to u, so :math:`\lVert r\rVert^2 = r^\top y \le
 # \gamma(y)\, \gamma^\circ(r)`. The next fit is at least as good as a step along
 # ψ(w) alone, which lowers a by :math:`\gamma^\circ(r)^2/n^2 \ge
 # a^2/\gamma(y)^2`:

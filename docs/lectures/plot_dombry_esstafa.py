@@ -2,20 +2,20 @@
 Dombry and Esstafa: boosting with vanishing learning rate
 =========================================================
 
-The paper shows that boosting of a learner that is linear in y has a limit as
-the learning rate tends to 0 and the number of rounds grows with its inverse.
-The limit is a function of time, in closed form. This page has the sections of
-the paper in order, each with the objects that compute it; the last ones are the
-figures of its experiment.
+The paper is about boosting of a learner that is linear in y. It shows that
+there is a limit as the learning rate tends to 0 and the number of rounds grows
+with its inverse. The limit is a function of time, in closed form. This page has
+the sections of the paper in order, each with the objects that compute it; the
+last ones are the figures of its experiment.
 """
 
 # %%
 # 1 Introduction
 # --------------
 # Boosting starts from the mean of y, fits the learner to the residuals and adds
-# a share :math:`\lambda` of that fit, again and again (2). Written as a loop,
-# it is what :class:`~sklearn_ensemble_theory.LinearL2BoostingRegressor`
-# computes without one.
+# a share :math:`\lambda` of that fit, again and again (2). Here it is as a
+# loop; :class:`~sklearn_ensemble_theory.LinearL2BoostingRegressor` computes the
+# same without one.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -182,10 +182,10 @@ print(f"from a line:   difference {difference:.0e}")
 
 # %%
 # Remark 2.8 covers repeated points, which the estimator merges into their mean.
-# Definition 2.9 and proposition 2.11: fitted values stay bounded for every y if
-# no eigenvalue of S has a negative real part, and those on the imaginary axis
-# have Jordan blocks of size 1. `is_stable_` has the answer. A uniform kernel
-# fails, because its Fourier transform has negative parts.
+# Definition 2.9 and proposition 2.11 say when fitted values stay bounded for
+# every y. No eigenvalue of S may have a negative real part, and eigenvalues on
+# the imaginary axis must have Jordan blocks of size 1. See `is_stable_`. A
+# uniform kernel fails, because its Fourier transform has negative parts.
 import warnings
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
@@ -265,8 +265,8 @@ plt.show()
 # %%
 # The rate at which the training error tends to 0 is twice the smallest
 # eigenvalue, so small that the limit :math:`2\sigma^2` of the test error is far
-# away. Where f is constant there is no bias to lose, and the test error
-# increases from the start, a case that the paper does not except.
+# away. If f is constant there is no bias to lose, and the test error increases
+# from the start. The paper does not exclude this case.
 from sklearn_ensemble_theory.bounds import l2_boosting_decay_rate
 
 decay = l2_boosting_decay_rate(np.diag(limit.eigenvalues_))
@@ -335,7 +335,7 @@ plt.show()
 # to a random coordinate, `variant="random_feature"`: additive models.
 # As the rate tends to 0 both follow their average learner (20), which is taken
 # over all 252 halves of ten rows here. Three runs of example 3.2 at one point,
-# and ten of example 3.3, beside these limits:
+# and ten of example 3.3, with these limits:
 from sklearn.kernel_ridge import KernelRidge
 
 x = np.linspace(0, 1, 10)
@@ -398,8 +398,8 @@ plt.show()
 # exact variance,
 # :func:`~sklearn_ensemble_theory.smoothing.stochastic_variance_bound` the
 # bound, whose constant is far from sharp. At t = 2 the variance is of the order
-# of the rate (corollary 3.5), and the largest distance of a path to the limit,
-# over t and the rows, of the order of its root (theorem 3.6).
+# of the rate (corollary 3.5). The largest distance of a path to the limit, over
+# t and the rows, is of the order of its root (theorem 3.6).
 from itertools import combinations
 
 from sklearn_ensemble_theory.bounds import stochastic_boosting_moments
@@ -522,9 +522,9 @@ print(f"the test error of the limit is least at t = {best:.1f}")
 print(f"test errors at rate 0.1 and in the limit differ by at most {gap:.3f}")
 
 # %%
-# In practice the time is chosen from the data: the errors of the first sample,
-# the expected test error for its design if f were known, and the time selected
-# by generalised cross-validation.
+# In practice the time is chosen from the data. The figure shows the errors of
+# the first sample, the expected test error for its design if f were known, and
+# the time selected by generalised cross-validation.
 from sklearn_ensemble_theory.inspection import (
     BoostingPathDisplay,
     SmootherSpectrumDisplay,
@@ -538,10 +538,10 @@ plt.show()
 
 # %%
 # Figure 3: the eigenvalues decrease over nine orders of magnitude. The smallest
-# ones need times in the billions, so that the training error, which tends to
-# zero exponentially fast, is far from zero at any practical time. (The paper
-# shows the first 60; the later ones need an orthogonal decomposition of the two
-# terms of the criterion, which is how the spline is fitted here.)
+# need times in the billions. The training error tends to zero exponentially
+# fast, but is far from zero at any practical time. (The paper shows the first
+# 60; the later ones need an orthogonal decomposition of the two terms of the
+# criterion, which is how the spline is fitted here.)
 mu = limit.eigenvalues_
 figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
 axis.semilogy(np.arange(1, 61), mu[:60], ".", label="first 60")

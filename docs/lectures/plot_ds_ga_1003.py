@@ -2,10 +2,11 @@
 DS-GA 1003: boosting and a review
 =================================
 
-Lecture 8 of *DS-GA 1003: Machine Learning* has two parts: boosting, from sums
-of functions that are learned one by one to gradient boosting, and a review of
-the course by its errors: approximation, estimation and optimisation. This page
-has its sections in order, each with the objects that compute it.
+Lecture 8 of *DS-GA 1003: Machine Learning* has two parts. The first is
+boosting, from sums of functions that are learned one by one to gradient
+boosting. The second reviews the course by its errors: approximation, estimation
+and optimisation. This page has its sections in order, each with the objects
+that compute it.
 """
 
 # %%
@@ -95,10 +96,9 @@ plt.show()
 # regression. If the functions are learned too, from a class H, the minimum over
 # all T of them at once is a hard problem. For a network of T hidden units
 # gradients lead to a local minimum, which may be worse with more units (2 and 3
-# below); adding the units one by one, as boosting does,
-# needs only regression with one unit, for which
-# :class:`~sklearn_ensemble_theory.ReLUUnitRegressor` is the exact minimiser.
-# The latter also works for trees, which have no gradient.
+# below). Boosting adds the units one by one and needs only regression with one
+# unit, for which :class:`~sklearn_ensemble_theory.ReLUUnitRegressor` is the
+# exact minimiser. The latter also works for trees, which have no gradient.
 import warnings
 
 from sklearn.exceptions import ConvergenceWarning
@@ -144,8 +144,8 @@ plt.show()
 # ------------------------------------
 # Round t minimises the empirical risk over the next function and its
 # coefficient, and changes nothing that was fitted before. For the squared loss
-# the function is fitted to the residuals, and if H contains all multiples of
-# its functions, the coefficient can be left out: each value of it has the same
+# the function is fitted to the residuals. If H contains all multiples of its
+# functions, the coefficient can be left out: each value of it has the same
 # minimum.
 residual = y.copy()
 for nu in [0.5, 1.0, 3.0]:
@@ -234,7 +234,7 @@ plt.show()
 # AdaBoost
 # --------
 # Forward stagewise modelling with the exponential loss and classifiers with
-# values -1 and 1 is AdaBoost: the round minimises the error under the weights
+# values -1 and 1 is AdaBoost. The round minimises the error with the weights
 # :math:`e^{-y f_{t-1}(x)}`, and the coefficient has a closed form,
 # :func:`~sklearn_ensemble_theory.bounds.adaboost_coefficient`. The loop:
 from sklearn.datasets import make_hastie_10_2
@@ -262,11 +262,11 @@ print(
 )
 
 # %%
-# Where the Bayes error is large, here because a quarter of the labels is
-# flipped, wrong labels get more than their share of the weight. The real
-# algorithm, which is the best without noise, gets worse after some rounds. The
-# logistic loss, which grows more slowly, is affected less; the guide has more
-# on :doc:`noisy labels </user_guide/noisy_labels>`.
+# If the Bayes error is large, here because a quarter of the labels is flipped,
+# wrong labels get more than their share of the weight. The real algorithm,
+# which is the best without noise, gets worse after some rounds. The logistic
+# loss, which grows more slowly, is affected less; the guide has more on
+# :doc:`noisy labels </user_guide/noisy_labels>`.
 from sklearn_ensemble_theory import GradientBoostingClassifier
 from sklearn_ensemble_theory.boosting.steps import FixedStep, LineSearchStep
 
@@ -392,9 +392,9 @@ print(
 # %%
 # Review: the excess risk
 # -----------------------
-# The risk of what an algorithm returns exceeds the least one by three errors:
-# of the best function of the class (approximation), of the minimiser of the
-# empirical risk (estimation), and of an algorithm that does not find it
+# The risk of a fitted function exceeds the least risk by three errors. They are
+# the error of the best function of the class (approximation), of the minimiser
+# of the empirical risk (estimation), and of an algorithm that does not find it
 # (optimisation). :class:`~sklearn_ensemble_theory.inspection.ExcessRiskDisplay`
 # measures them where the truth is known. For histograms the minimiser is exact,
 # and the number of cells balances the other two.
@@ -488,9 +488,9 @@ for loss, penalised in [
     print(f"{loss}: coefficients differ by at most {gap:.0e}")
 
 # %%
-# Trees are grown greedily, and may miss the minimum of their class: for the
-# exclusive or of two features a tree of depth 2 is right about all rows, and
-# the greedy one need not be, since no first split helps much. The four cells of
+# Trees are grown greedily, and may miss the minimum of their class. For the
+# exclusive or of two features a tree of depth 2 is right about all rows. The
+# greedy tree need not be, since no first split helps much. The four cells of
 # :class:`~sklearn_ensemble_theory.HistogramClassifier` are the exact minimiser.
 # Ensembles solve many such problems: for bootstrap samples in bagging, for
 # residuals in boosting.
@@ -634,12 +634,12 @@ plt.show()
 # %%
 # Figure 4 is of networks with one layer of H hidden units on pictures of
 # digits, with K = 10 classes and the squared loss. They have (d + 1) H + (H +
-# 1) K parameters and n K numbers to fit. The pictures here are those of
-# scikit-learn, with d = 64, of which n = 100 are for training. The networks are
-# trained without a penalty, from three random starts each. At new pictures the
-# squared loss is largest, and the share of errors has a second peak, shortly
-# after the threshold. Both are least for the largest networks, which fit their
-# pictures exactly.
+# 1) K parameters and n K numbers to fit. The pictures here are scikit-learn's,
+# with d = 64, of which n = 100 are for training. The networks are trained
+# without a penalty, from three random starts each. At new pictures the squared
+# loss is largest, and the share of errors has a second peak, shortly after the
+# threshold. Both are least for the largest networks, which fit their pictures
+# exactly.
 from sklearn.datasets import load_digits
 
 digits, digit = load_digits(return_X_y=True)
@@ -684,9 +684,9 @@ axes[0].legend()
 plt.show()
 
 # %%
-# What is left of the lecture are remarks: that most classical methods minimise
-# an empirical risk by gradient descent, with a penalty against estimation
-# error, and that features matter where the functions are linear.
+# The lecture ends with remarks. Most classical methods minimise an empirical
+# risk by gradient descent, with a penalty against estimation error. Features
+# matter if the functions are linear.
 
 # %%
 # Exercises

@@ -12,10 +12,10 @@ and misprints are listed in the :doc:`errata </errata>`.
 # %%
 # Single classifiers
 # ------------------
-# Two results are the background: the error of empirical risk minimisation over
+# Two results are the background. The error of empirical risk minimisation over
 # a class of VC dimension d is within :math:`O(\sqrt{d \ln n/n})` of the best in
-# the class, and estimates with the weights of Stone's theorem are consistent.
-# The first one with its constants, for stumps (d = 2):
+# the class. Estimates with the weights of Stone's theorem are consistent. Here
+# is the first result with its constants, for stumps (d = 2):
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -30,9 +30,9 @@ for n in (1_000, 100_000, 10_000_000):
 # The class of majority votes
 # ---------------------------
 # *Exercise: the VC dimension of votes of T members is O(dT log(dT)).* The
-# labels of the vote on N points follow from those of its members, of which each
-# class has at most :math:`\Phi_d(N) \le (eN/d)^d`. If the N points are
-# shattered, :math:`2^N \le (eN/d)^{dT}`, so that
+# labels of the vote on N points follow from the labels of its members. A
+# member's class has at most :math:`\Phi_d(N) \le (eN/d)^d` labellings. If the N
+# points are shattered, :math:`2^N \le (eN/d)^{dT}`, so
 #
 # .. math:: N \le dT \log_2\frac{eN}{d},
 #    \qquad\text{which fails for } N = 2dT\log_2(3T) \text{ and } T \ge 2.
@@ -63,15 +63,15 @@ axis.legend()
 plt.show()
 
 # %%
-# With this dimension the error of a vote on new rows exceeds that on the
-# training rows by at most
-# :func:`~sklearn_ensemble_theory.bounds.voting_generalization_bound`, which is
-# 1 and says nothing before the dashed line begins. For votes
-# of five bagged stumps and labels of which a tenth is wrong, the largest
-# difference of 20 runs is far below. (The slides ask for a bound by the best of
-# all votes. There is none: members that minimise the same risk are the same
-# classifier, and for an interval this stump errs on a third of the rows, while
-# a vote of three stumps errs nowhere, as in the pictures further down.)
+# With this dimension, the error of a vote on new rows exceeds its training
+# error by at most
+# :func:`~sklearn_ensemble_theory.bounds.voting_generalization_bound`. This
+# bound is 1 and says nothing before the dashed line begins. For votes of five
+# bagged stumps and labels of which a tenth is wrong, the largest difference of
+# 20 runs is far below. (The slides ask for a bound by the best of all votes.
+# There is none, because members that minimise the same risk are the same
+# classifier. For an interval this stump errs on a third of the rows, while a
+# vote of three stumps errs nowhere, as in the pictures further down.)
 from sklearn_ensemble_theory import BaggingClassifier, DecisionStumpClassifier
 
 rng = np.random.default_rng(0)
@@ -123,7 +123,7 @@ plt.show()
 # of the other class, and tends to 0 exactly if that does.
 #
 # *(2.1)* If the averaged classifier says a, then :math:`P_Z(h_S(x, Z) = a) \ge
-# \frac12`; otherwise the left side is 0. *(2.2)* In the mean over S,
+# \frac12`. If not, the left side is 0. *(2.2)* In the mean over S,
 # :math:`P_S(\bar h_S(x) = a) \le 2 P_{S,Z}(h_S(x, Z) = a)`, which tends to 0
 # for the wrong class by (1.2); and by (1.2) again the average is consistent.
 #
@@ -132,10 +132,10 @@ plt.show()
 # inequality that has a probability of at most :math:`2 P_Z(h_S(x, Z) = a)`.
 # *(3.2)* follows like (2.2).
 #
-# By (1.2) the excess error of the vote is at most twice that of a member. Left,
-# the exact probability of (3.1) for the class 1, to which ties go. Right,
-# learning curves of :math:`n^{0.3}` nearest neighbours on Bernoulli subsamples
-# of half of the rows.
+# By (1.2) the excess error of the vote is at most twice the excess error of a
+# member. Left, the exact probability of (3.1) for the class 1, to which ties
+# go. Right, learning curves of :math:`n^{0.3}` nearest neighbours on Bernoulli
+# subsamples of half of the rows.
 from scipy.stats import binom
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -214,19 +214,19 @@ plt.show()
 # %%
 # Theorem En.2: bagged nearest neighbours
 # ---------------------------------------
-# If each row is drawn with the probability q, the i-th nearest row is the
-# nearest one that is drawn with the probability :math:`w_i = (1-q)^{i-1}q`, and
-# none is drawn with :math:`(1-q)^n`: the slides let this part predict 0
-# (`Bernoulli(empty="zero")`) and ties go to 1 (`ties="last"`), the package by
-# default draws again, and gives ties to the first class. Averaged 1-NN
-# is the estimate with these weights, which
+# Let each row be drawn with the probability q. The i-th nearest row is the
+# nearest drawn row with the probability :math:`w_i = (1-q)^{i-1}q`, and no row
+# is drawn with :math:`(1-q)^n`. The slides let this last part predict 0
+# (`Bernoulli(empty="zero")`), and ties go to 1 (`ties="last"`). By default the
+# package draws again, and gives ties to the first class. Averaged 1-NN is the
+# estimate with these weights, which
 # :class:`~sklearn_ensemble_theory.BaggedNearestNeighborsClassifier` computes.
 # It is consistent if q → 0 and n q → ∞, by Stone's conditions:
 #
 # *(iii)* the largest weight is at most :math:`\max(q, e^{-qn})`.
 #
-# *(ii)*, an exercise: with :math:`k = \lceil\sqrt{n/q}\,\rceil` the k nearest
-# rows are within any radius a in the limit, and the others have the weight
+# *(ii)*, an exercise. With :math:`k = \lceil\sqrt{n/q}\,\rceil` the k nearest
+# rows are within any radius a in the limit. The other rows have the weight
 # :math:`\sum_{i>k} w_i \le (1-q)^k \le e^{-qk} \le e^{-\sqrt{qn}}`: a geometric
 # series, then :math:`1 - q \le e^{-q}`, then :math:`qk \ge \sqrt{qn}`.
 #
@@ -336,13 +336,13 @@ plt.show()
 # Theorem En.3: bagging is an optimal PAC learner
 # -----------------------------------------------
 # Some minimisers of the empirical risk need :math:`(d\ln(1/\epsilon) +
-# \ln(1/\delta))/\epsilon` rows; the vote of :math:`18\ln(2n/\delta)` of them on
-# bootstrap samples needs :math:`C(d + \ln(1/\delta))/\epsilon`, for every
-# class. Such a bad one: the inputs are N numbers, the class is what differs
-# from the truth for at most d = 5 of them, and the learner errs on the first
-# five that it has not seen. Bootstrap samples miss more numbers, so that the
-# first five are mostly ones that others have seen. ``n_estimators="pac"`` takes
-# the number of the theorem.
+# \ln(1/\delta))/\epsilon` rows. The vote of :math:`18\ln(2n/\delta)` of them on
+# bootstrap samples needs :math:`C(d + \ln(1/\delta))/\epsilon` rows, for every
+# class. Here is such a bad minimiser. The inputs are N numbers, and the class
+# has the functions that differ from the truth for at most d = 5 of them. The
+# learner errs on the first five numbers that it has not seen. Bootstrap samples
+# miss more numbers, so their first five are mostly numbers that others have
+# seen. ``n_estimators="pac"`` takes the number of the theorem.
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 d, delta = 5, 0.05
@@ -428,11 +428,11 @@ for gamma in (0.05, 0.2, 0.4, 0.49):
     print(f"edge {gamma}: {n} rows are enough for d = 2 and δ = 0.05")
 
 # %%
-# *Stumps learn intervals weakly.* An interval makes three parts of the line,
-# and a stump that has a boundary of the interval as its threshold, or none,
-# errs on one of them. Verified formally: the stump that is right on the two
-# parts on the left of t* has the error :math:`P(x \ge t^*)`; the mirrored one
-# has :math:`P(x \le s^*)`; the constant one errs inside. The smallest of three
+# *Stumps learn intervals weakly.* An interval makes three parts of the line. A
+# stump whose threshold is a boundary of the interval, or that is constant, errs
+# on one of them. Verified formally: the stump that is right on the two parts on
+# the left of t* has the error :math:`P(x \ge t^*)`; the mirrored one has
+# :math:`P(x \le s^*)`; the constant one errs inside. The smallest of three
 # probabilities of sum 1 is at most 1/3. The vote of the three errs nowhere, as
 # two of three are right on each part.
 x = np.linspace(0, 9, 300)
@@ -508,8 +508,8 @@ print(
 # %%
 # AdaBoost
 # --------
-# The algorithm of the slides in three lines, beside the estimator, whose
-# coefficients are twice those of the slides:
+# The algorithm of the slides in three lines, and the estimator, whose
+# coefficients are twice the coefficients of the slides:
 from sklearn_ensemble_theory import AdaBoostClassifier
 
 X = rng.random((500, 1))
@@ -566,9 +566,9 @@ print(f"guaranteed after {guaranteed}")
 # %%
 # Theorem En.5: the error on new rows
 # -----------------------------------
-# The error on new rows is at most that on the training rows and a term that
-# grows with the number of rounds T. At the T of theorem En.4 the first part is
-# 0, and the bound,
+# The error on new rows is at most the training error plus a term that grows
+# with the number of rounds T. At the T of theorem En.4 the first part is 0, and
+# the bound,
 # :func:`~sklearn_ensemble_theory.bounds.adaboost_generalization_bound`, tends
 # to 0 as n grows. Before the dashed line begins, it is 1 and says nothing. The
 # error of the runs is far smaller:
@@ -612,9 +612,9 @@ plt.show()
 # Noise
 # -----
 # The last slides quote two results without constants. The algorithms here have
-# them: agnostic boosting, the least training error over T rounds against that
-# of the best stump plus :math:`\sqrt{2/T}`; and Massart noise, where a label is
-# wrong with a probability of at most η.
+# them. For agnostic boosting, the least training error over T rounds is
+# compared with the error of the best stump plus :math:`\sqrt{2/T}`. In Massart
+# noise, a label is wrong with a probability of at most η.
 from sklearn_ensemble_theory import (
     AgnosticBoostClassifier,
     MassartBoostClassifier,

@@ -196,10 +196,10 @@ right.set(
 plt.show()
 
 # %%
-# One step of stochastic gradient descent (algorithm 2 without a set) with the
-# logistic loss is what ``partial_fit`` does with a single row. The loss of a
-# network is not convex, so that theorem 27 says nothing; runs from other starts
-# end at other risks.
+# ``partial_fit`` with a single row makes one step of stochastic gradient
+# descent (algorithm 2 without a set) with the logistic loss. The loss of a
+# network is not convex, so theorem 27 says nothing. Runs from other starts end
+# at other risks.
 step = MLPClassifier(
     (5, 4), "logistic", solver="sgd", alpha=0, momentum=0, random_state=0
 )
@@ -235,9 +235,9 @@ plt.show()
 # ---------------------------
 # Networks are members like all other classifiers: their mean over bootstrap
 # samples lowers the variance that comes from the rows and from the starts.
-# Boosting fits small ones one after another, by algorithm 3 with
+# Boosting fits small networks one after another, by algorithm 3 with
 # ``MLPRegressor`` as the base regression, or by AdaBoost with weights of the
-# rows, which ends at the first network that errs on half of the weight.
+# rows. AdaBoost ends at the first network that errs on half of the weight.
 from sklearn_ensemble_theory import (
     AdaBoostClassifier,
     BaggingClassifier,

@@ -3,10 +3,10 @@ Shah: Mathematics of machine learning
 =====================================
 
 The lecture notes of R. D. Shah, *Mathematics of Machine Learning*, bound the
-risk of the classifier that errs least on the training rows (section 2), replace
-the number of its errors by a convex function that can be minimised (section 3),
-and end with methods in use, most of them ensembles (section 4). This page has
-their sections in order; section 4.6 has :ref:`a page of its own
+risk of the classifier that errs least on the training rows (section 2). They
+then replace the number of its errors by a convex function that can be minimised
+(section 3), and end with methods in use, most of them ensembles (section 4).
+This page has their sections in order; section 4.6 has :ref:`a page of its own
 <sphx_glr_auto_lectures_plot_networks.py>`. Misprints of the notes are listed in
 the :doc:`errata </errata>`.
 """
@@ -86,10 +86,10 @@ plt.show()
 #
 # The conditional expectation :math:`E(Z \mid W)` of eq. (1.1) is the best
 # predictor of Z by squares among functions of W: eq. (1.2), property (iv). For
-# the empirical distribution and W the cell of a row it is the mean in the cell,
-# which is what a histogram predicts, and the identity holds exactly for any
-# other function g of the cell. Empirical risk minimisation over linear
-# functions with squared loss is least squares.
+# the empirical distribution, with W the cell of a row, it is the mean in the
+# cell, which a histogram predicts. The identity holds exactly for any other
+# function g of the cell. Empirical risk minimisation over linear functions with
+# squared loss is least squares.
 x = rng.random((300, 1))
 z = np.sin(6 * x[:, 0]) + rng.standard_normal(300)
 mean_of_cell = HistogramRegressor(5, box=[[0, 1]]).fit(x, z).predict(x)
@@ -173,7 +173,7 @@ print(f"test rows for an error rate to 3 %, with probability 95 %: {n:,.0f}")
 # on n rows is at most :math:`M\sqrt{2(\log|\mathcal H| + \log(1/\delta))/n}`
 # with probability 1 - δ. The histogram classifier on m² squares minimises over
 # :math:`2^{m^2}` classifiers. Its excess over the best of them, the 95 %
-# quantile of 60 samples, beside the bound:
+# quantile of 60 samples, and the bound:
 from sklearn_ensemble_theory import HistogramClassifier
 
 
@@ -227,8 +227,8 @@ print("the bound is that of a class of 2³⁶ classifiers:", np.round(both, 12))
 # differences (definition 3). Such sums have the parameters of independent ones
 # (lemma 8), and for bounded ones follows the inequality of Azuma and Hoeffding,
 # *theorem 9*, eq. (2.6). Left, the number of runs of equal results in 12 coins,
-# which one coin changes by at most 2; centre, its tail; right, that of a player
-# who stakes 1 after gains and 1/4 after losses.
+# which one coin changes by at most 2. Centre, the tail of this number; right,
+# the tail for a player who stakes 1 after gains and 1/4 after losses.
 coins = np.indices((2,) * 12).reshape(12, -1)
 runs = 1.0 + np.count_nonzero(np.diff(coins, axis=0), axis=0)
 given = [runs.reshape((2,) * i + (-1,)).mean(axis=-1) for i in range(13)]
@@ -373,8 +373,8 @@ print(f"union: {R(np.vstack([A, B])):.3f}, at most {above:.3f}")
 # complexity by their number. It shatters the points (definition 5) if these are
 # all :math:`2^n`, as half-planes do with three points. By *proposition 14*
 # signs of a vector space of functions, eq. (2.9), of dimension d shatter no d +
-# 1 points: some combination γ of all values vanishes, eq. (2.10), so that the
-# signs of γ do not occur. These are the colours in the last panel.
+# 1 points: some combination γ of all values vanishes, eq. (2.10), so the signs
+# of γ do not occur. These are the colours in the last panel.
 import itertools
 
 three = np.array([[0.0, 0.0], [1.0, 0.2], [0.4, 1.0]])
@@ -470,7 +470,7 @@ plt.show()
 # -------------------------------------
 # The convex hull (definition 6) of a set are the convex combinations of its
 # points (lemma 15), and the hull of an image is the image of the hull (lemma
-# 16): left, the hull of ± the unit vectors and its image, whose points have the
+# 16). Left, the hull of ± the unit vectors and its image, whose points have the
 # gauge 1 or less. *Proposition 17* lists what convex functions have; right, two
 # of its properties for a risk that is convex in β: sublevel sets are convex
 # (iv), tangents are below the function (v). The proof of theorem 18 cites (iv)
@@ -730,7 +730,7 @@ print(f"bound of the last fit: {last:.3f}")
 
 # %%
 # *Kernel machines*, eq. (3.4) to (3.6). The best coefficients of many features
-# are combinations of the rows, so that only inner products are needed, also for
+# are combinations of the rows, so only inner products are needed, also for
 # infinitely many features (footnote 5). The kernel of the notes, :math:`(x^T x'
 # + \frac12)^2 - \frac14`, belongs to all :math:`x_j` and :math:`x_j x_k`; the
 # two fits are the same. The last panel has a kernel of infinitely many
@@ -930,8 +930,8 @@ plt.show()
 # --------------------
 # We want the method with the least risk given the data, eq. (4.1), or in
 # expectation over them, eq. (4.2). The mean loss over held-out folds, eq.
-# (4.3), has the expectation of the second one for fewer rows, eq. (4.4), so
-# that few folds are biased. For neighbours on 60 rows, 20 data sets:
+# (4.3), has the expectation of the second one for fewer rows, eq. (4.4), so few
+# folds are biased. For neighbours on 60 rows, 20 data sets:
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -1089,8 +1089,8 @@ plt.show()
 # The gradient of the risk at the function f is a conditional expectation, and
 # so the best predictor, in squares, of the derivative of the loss, eq. (4.5).
 # *Algorithm 3* estimates it with a regression, here a tree, and takes a step.
-# With ``FixedStep(reoptimize_leaves=False)`` the estimator does just that;
-# otherwise it replaces the values of the leaves by steps for the loss.
+# With ``FixedStep(reoptimize_leaves=False)`` the estimator does just that. By
+# default it replaces the values of the leaves by steps for the loss.
 from sklearn_ensemble_theory import GradientBoostingClassifier
 from sklearn_ensemble_theory.boosting.steps import FixedStep
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
@@ -1318,7 +1318,7 @@ grade(1, answer)
 # %%
 # *Exercise 2.* Write a function ``score(eta)`` that returns the score with the
 # least expected exponential loss, if the label is 1 with probability eta and -1
-# otherwise.
+# with probability 1 - eta.
 
 
 # Solution: the derivative -eta e^(-a) + (1 - eta) e^a is 0 there.

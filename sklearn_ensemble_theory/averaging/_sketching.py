@@ -456,8 +456,8 @@ class SketchedLinearRegression(
         [Bach, §10.2.1]: sigma^2 d/n + sigma^2 d (n-d) / (n m (s-d-1)). With an intercept, n - 1
         replaces the n of the numerator and sigma^2 / n is added. If X has rank r below d, d is r.
         The same formula is used for other sketches of independent elements, count sketches and
-        leverage scores. For "srht" and "subsample", whose S has orthogonal rows, (n - d) / (s - d)
-        - 1 replaces (n - d) / (s - d - 1). These are limits for many rows without very large
+        leverage scores. "srht" and "subsample" have an S with orthogonal rows: there (n - d) / (s -
+        d) - 1 replaces (n - d) / (s - d - 1). These are limits for many rows without very large
         leverage [Dobriban and Liu, 2019]; simulate for other data. With X the cost is n_draws / 8
         fits.
         """

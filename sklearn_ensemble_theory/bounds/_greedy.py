@@ -408,8 +408,8 @@ def gradient_descent_bound(
     """Bound on F(u_t) - min F after t steps of gradient descent of length 1/L.
 
     It is L |u_0 - u*|² / (2 t), for a convex and L-smooth F. [Bach, §10.3.5] compares it with
-    greedy boosting. As |u_0 - u*| is at most C gamma(u_0 - u*), the bound is at most L C² gamma(u_0
-    - u*)² / (2 t). For greedy boosting, `greedy_boosting_bound` is of order t^(-1/5). But the
+    greedy boosting. Because |u_0 - u*| is at most C gamma(u_0 - u*), it is at most L C² gamma(u_0 -
+    u*)² / (2 t). For greedy boosting, `greedy_boosting_bound` is of order t^(-1/5). But the
     iterates are not combinations of t atoms. The source prints L C² gamma(u_0 - u*) / (2 t) for the
     second form; the gauge is squared. ``method="sharp"`` is L |u_0 - u*|² / (4 t + 2), which is
     attained [Drori and Teboulle, 2014].

@@ -4,9 +4,9 @@ Intervals that follow the noise
 
 Intervals of the jackknife+ have about the same width for all rows. They cover as many new targets
 as they should on average, but too few where targets are noisy, and too many where they are not.
-`predict_interval` of bagging and forests has three answers: residuals in units of their local size
-(`method="normalized"`), quantiles that are made conformal (`method="quantile"`), and residuals of
-rows of the same group (`by`).
+`predict_interval` of bagging and forests offers three remedies: residuals in units of their local
+size (`method="normalized"`), conformal quantiles (`method="quantile"`), and residuals of rows of
+the same group (`by`).
 
 This example counts what they cover where the noise is small and where it is large.
 """
@@ -44,8 +44,8 @@ intervals = {
 }
 
 # %%
-# The half width along the first feature, beside 1.645 standard deviations of the noise, which is
-# what an interval around the true mean would need. The jackknife+ by fifths is right in each of
+# The half width along the first feature, compared with 1.645 standard deviations of the noise,
+# which an interval around the true mean would need. The jackknife+ by fifths is right in each of
 # them on average. The other two follow the curve: "normalized" needs no groups.
 order = np.argsort(new[:, 0])
 figure, axes = plt.subplots(2, 2, figsize=(9, 6.5), sharex=True, sharey=True, layout="constrained")
@@ -75,7 +75,7 @@ axis.legend(fontsize="small")
 plt.show()
 
 # %%
-# A single end answers what is exceeded with a probability of 5 %, and its size follows the noise as
-# well.
+# A single end is the value that is exceeded with a probability of 5 %, and its size follows the
+# noise as well.
 upper = forest.predict_interval(new, 0.95, method="normalized", side="upper")[:, 1]
 print(f"{np.mean(target > upper):.1%} of the new targets are above it.")

@@ -4,8 +4,8 @@ Bagged nearest neighbours: subsamples and their limit
 
 The prediction of one nearest neighbour has the noise of a single target. Bagging it, with s of the
 n rows in each replication, averages over more rows as n/s increases: the variance decreases, and
-the bias increases. The panels repeat the experiment of [Bach, figure 10.1] with m = 20 subsamples
-and show the limit of infinitely many beside it, which
+the bias increases. The panels repeat the experiment of [Bach, figure 10.1] with m = 20 subsamples.
+They also show the limit of infinitely many subsamples, which
 :class:`~sklearn_ensemble_theory.BaggedNearestNeighborsRegressor` computes without resampling.
 """
 
@@ -13,8 +13,8 @@ and show the limit of infinitely many beside it, which
 # Twenty subsamples against infinitely many
 # -----------------------------------------
 # With n/s = 1 every subsample is the whole data set, so both curves are the plain nearest
-# neighbour. Otherwise the limit is smoother, and its test error is below the test error of m = 20
-# subsamples, averaged here over ten draws of the twenty: the difference is the variance of the
+# neighbour. For all other s the limit is smoother, and its test error is below the test error of m
+# = 20 subsamples, averaged here over ten draws of the twenty. The difference is the variance of the
 # draws. A single draw, such as the one in the panels, can be better by chance.
 
 import matplotlib.pyplot as plt

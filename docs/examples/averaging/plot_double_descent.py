@@ -2,21 +2,21 @@
 Double descent, and averages without it
 =======================================
 
-At new rows the test error of a model of growing size can rise to a peak, where the number of
-parameters equals the number of rows, and fall again beyond. Random features fitted by least
-squares show it most clearly, and show what it is: a variance, of the random features to a large
-part, which an average over several draws removes.
+As a model grows, its test error at new rows can rise to a peak, where the number of parameters
+equals the number of rows, and then fall again. Random features fitted by least squares show this
+most clearly. They also show the cause: a variance, mostly of the random features, which an average
+over several draws removes.
 """
 
 # %%
 # Random rectified linear units
 # -----------------------------
 # The number s of units goes through n = 100. At s = n the small least-squares problem is nearly
-# singular, and one member has an error above the one of the constant predictor. The average
-# of m = 100 has no peak there: its error rises to the one of the large models, which
-# fit the noise of the training rows. All curves have a tiny penalty, alpha = 0.001: without it
-# single members whose units are active at hardly any training row have errors of any size,
-# which no average removes. A larger penalty avoids the rise as well.
+# singular, and one member has a larger error than a constant prediction. The average of m = 100 has
+# no peak there: its error rises to the error of the large models, which fit the noise of the
+# training rows. All curves have a tiny penalty, alpha = 0.001: without it single members whose
+# units are active at hardly any training row have errors of any size, which no average removes. A
+# larger penalty avoids the rise as well.
 
 import warnings
 

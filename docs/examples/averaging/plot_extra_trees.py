@@ -2,17 +2,17 @@
 Random cuts and noise
 =====================
 
-The trees of `ExtraTreesRegressor` draw their cuts at random, those of `RandomForestRegressor` take
-the best ones. Random cuts do not follow the noise in y: two trees are less correlated, and less is
-gained by averaging trees whose cuts are the best for the same noise.
+The trees of `ExtraTreesRegressor` draw their cuts at random; the trees of `RandomForestRegressor`
+take the best cuts. Random cuts do not follow the noise in y: two trees are less correlated, and
+less is gained by averaging trees whose cuts are the best for the same noise.
 """
 
 # %%
 # Ten features, of which five matter, and noise of increasing standard deviation. Both forests draw
-# rows with replacement, so that they differ in their cuts alone. They are fitted to eight
-# independent training sets: the variance between them, less the part that is due to the number of
-# trees, is that of infinitely many trees, and its share in the variance of one tree is the
-# correlation of two trees.
+# rows with replacement, so they differ only in their cuts. They are fitted to eight independent
+# training sets. The variance between these fits, less the part that is due to the number of trees,
+# is the variance of infinitely many trees. Its share in the variance of one tree is the correlation
+# of two trees.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_friedman1
@@ -42,7 +42,7 @@ for noise in noises:
 
 # %%
 # The correlation of two trees is smaller with random cuts throughout. The errors are about the same
-# up to a standard deviation of 4, and with more noise that of random cuts is smaller.
+# up to a standard deviation of 4. With more noise, random cuts have the smaller error.
 figure, axes = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained")
 for name in forests:
     found = np.array(errors[name])

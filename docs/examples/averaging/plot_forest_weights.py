@@ -25,8 +25,8 @@ print("weighted means:", (weights @ y).round(3), "predictions:", forest.predict(
 
 # %%
 # A second data set with two targets, whose correlation is the first feature. Their means change
-# with it too, so that the splits of a forest notice it. `functional` gets the targets with
-# their weights at each row.
+# with it too, so the splits of a forest notice it. `functional` gets the targets with their weights
+# at each row.
 Z = rng.uniform(-1, 1, (3000, 2))
 noise = rng.standard_normal((3000, 2))
 targets = np.column_stack(
@@ -46,9 +46,9 @@ found = joint.predict_distribution(np.column_stack([at, np.zeros(39)])).function
 print("mean absolute error of the correlation:", np.abs(found - at).mean().round(2))
 
 # %%
-# The weights of two rows. Where the target is steep, rows count that agree in the feature that
-# matters, however far away they are in the other one. Where it is flat, the neighbourhood is as
-# round as that of a distance in the features. On the right the correlations.
+# The weights of two rows. Where the target is steep, the rows with weight agree in the feature that
+# matters, however far away they are in the other feature. Where it is flat, the neighbourhood is as
+# round as with a distance in the features. On the right the correlations.
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.8), layout="constrained")
 for axis, query, row in zip(axes, queries, weights.toarray()):
     axis.scatter(*X.T, s=4, color="0.8")

@@ -39,7 +39,7 @@ spreads = {name: np.std(pairs, axis=0, ddof=1) / 10**0.5 for name, pairs in foun
 
 # %%
 # A series e_t + 0.8 e_(t-1) around a line. Least squares and its mean over bootstrap samples are
-# nearly the same, so that the true standard error of the line is known.
+# nearly the same, so the true standard error of the line is known.
 n = 400
 time = np.linspace(0, 1, n)[:, None]
 Z = np.column_stack([np.ones(n), time])
@@ -61,10 +61,10 @@ found = {
 }
 
 # %%
-# Left: if rows are drawn, the out-of-bag error is that of a further visit of a known patient, far
-# below the error for new patients. If patients are drawn it is honest. Right: the standard error
-# over rows is too small, since it misses the covariances; the one over blocks is close to the true
-# value on average.
+# Left: if rows are drawn, the out-of-bag error is for a further visit of a known patient, far below
+# the error for new patients. If patients are drawn it is honest. Right: the standard error over
+# rows is too small, since it misses the covariances; the one over blocks is close to the true value
+# on average.
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 places = np.arange(len(errors))
 for shift, label, kind in [(-0.2, "out-of-bag error", 0), (0.2, "error for new patients", 1)]:

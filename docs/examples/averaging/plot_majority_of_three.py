@@ -2,19 +2,19 @@
 The majority of three empirical risk minimisers
 ===============================================
 
-Where the labels have a rule of a class of VC dimension d, a classifier of the class without errors
-on n rows can have an error of order (d/n) ln(n/d), and no method needs to be worse than d/n. A vote
-of three such classifiers, fitted to a third of the rows each, is never worse than a constant times
-d/n [Aden-Ali, Høgsgaard, Larsen and Zhivotovskiy, 2024; Rawal and Zhivotovskiy, 2026]; neither is
-bagging [Larsen, 2023]. Here all three meet the rows and the classifier for which the logarithm is
-needed.
+Suppose that the labels follow a rule of a class of VC dimension d. A classifier of the class
+without errors on n rows can have an error of order (d/n) ln(n/d), but no method needs to be worse
+than d/n. A vote of three such classifiers, fitted to a third of the rows each, is never worse than
+a constant times d/n [Aden-Ali, Høgsgaard, Larsen and Zhivotovskiy, 2024; Rawal and Zhivotovskiy,
+2026]; neither is bagging [Larsen, 2023]. Here all three meet the rows and the classifier for which
+the logarithm is needed.
 """
 
 # %%
 # X is the number of one of m cards, drawn with equal probability, or -1 for half of the rows. Only
-# -1 has the label 1. The class has the rules "-1, and at most d of the cards", and the worst one of
-# them without errors on the rows takes d cards that have not been drawn: as in an album of cards,
-# some are missing until about m ln m have been drawn.
+# -1 has the label 1. The class has the rules "-1, and at most d of the cards". The worst rule
+# without errors on the rows takes d cards that have not been drawn. As in an album of cards, some
+# are missing until about m ln m have been drawn.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -74,8 +74,8 @@ for i, n in enumerate(sizes):
             ratios[name][i] = max(ratios[name][i], np.mean(errors) * n / d)
 
 # %%
-# In units of d/n the error of one rule grows with the logarithm of the rows, and those of the votes
-# do not. The votes pay for it where rows are few, or the rows are not the worst ones.
+# In units of d/n the error of one rule grows with the logarithm of the rows, and the errors of the
+# votes do not. The votes pay for it where rows are few, or the rows are not the worst ones.
 figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
 for (name, values), marker in zip(ratios.items(), "osD"):
     axis.plot(sizes, values, marker=marker, label=name)

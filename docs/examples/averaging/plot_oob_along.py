@@ -37,9 +37,10 @@ def halves(X, y):
 
 
 # %%
-# About a third of the trees were fitted without a given row, so an out-of-bag score is that of a
-# forest of a third of the size. With few trees it is worse than the held-out score. From 100 trees
-# on both are flat, and the remaining difference is mostly due to the choice of the held-out rows.
+# About a third of the trees were fitted without a given row, so an out-of-bag score is the score of
+# a forest of a third of the size. With few trees it is worse than the held-out score. From 100
+# trees on both are flat, and the remaining difference is mostly due to the choice of the held-out
+# rows.
 figure, axes = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained")
 for axis, forest, data, metric, label in [
     (

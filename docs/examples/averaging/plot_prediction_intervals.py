@@ -3,7 +3,7 @@ Prediction intervals of a random forest
 =======================================
 
 A standard error says how much the mean of an ensemble would change with another training set. It
-does not contain the noise of a new target, so that a band of standard errors is no prediction
+does not contain the noise of a new target, so a band of standard errors is not a prediction
 interval. `predict_interval` and `predict_quantiles` are made for new targets, and need no further
 fit.
 
@@ -34,10 +34,10 @@ intervals = {
 }
 
 # %%
-# The patients in the order of their predictions. The band of standard errors is that of the
-# mean, not of the targets, and covers less than half of them. The others cover about nine of ten:
-# intervals by the jackknife+ and by conformal scores have nearly the same width for all patients;
-# those between quantiles are shorter for patients whose targets vary little.
+# The patients in the order of their predictions. The band of standard errors is for the mean, not
+# for the targets, and covers less than half of them. The other intervals cover about nine of ten.
+# Intervals by the jackknife+ and by conformal scores have nearly the same width for all patients.
+# Intervals between quantiles are shorter for patients whose targets vary little.
 rank = np.argsort(mean)
 figure, axes = plt.subplots(2, 2, figsize=(9, 6.5), sharex=True, sharey=True, layout="constrained")
 for axis, (name, interval) in zip(axes.flat, intervals.items()):

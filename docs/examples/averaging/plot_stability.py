@@ -4,15 +4,15 @@ Bagging is stable, whatever it bags
 
 A fully grown tree follows every row: without one of them its prediction at a point may be any other
 target. The mean of trees on subsamples cannot change like that, and neither can the mean of any
-other learner: for all but a share `delta` of the rows the change is below a bound that depends on
-the number of rows and the size of the subsamples alone.
+other learner. For all but a share `delta` of the rows the change is below a bound, which depends
+only on the number of rows and the size of the subsamples.
 
 This example leaves out each row in turn, for a tree and for bagged trees, and compares the largest
 changes with the bound.
 """
 
 # %%
-# Labels that are pure noise, so that a tree has as much to follow as it can.
+# The labels are pure noise, so a tree has as much to follow as possible.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
@@ -67,8 +67,8 @@ plt.show()
 
 # %%
 # One row decides what the tree says; no row decides for the mean of trees on subsamples. The
-# bound is no bound on the error: stable predictions of noise are as wrong as others. What it says
-# is that a conclusion does not hang on a few of the rows, and that intervals by leaving rows out
-# are those of the model.
+# bound is no bound on the error: stable predictions of noise are as wrong as others. It says that a
+# conclusion does not depend on a few of the rows, and that intervals by leaving rows out apply to
+# the model.
 for size, found in bags.items():
     print(f"{size} rows: largest change {found[0]:.2f}, for 95 % of rows below {found[3]:.2f}")

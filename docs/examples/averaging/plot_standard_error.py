@@ -78,10 +78,10 @@ plt.show()
 # %%
 # Comparison with the true value. On subsamples the standard error is right on average over x; at a
 # single point it is an estimate from one training set and varies around the true value. With the
-# bootstrap the infinitesimal jackknife is too small: a fully grown tree reproduces the target of a
-# row as soon as it has drawn that row once, and drawing it twice changes nothing, so the covariance
-# between the weight and the prediction captures only a part. Its warning is ignored. The
-# default takes the mean with the jackknife after bootstrap, which is too large. Where error bars
+# bootstrap the infinitesimal jackknife is too small. A fully grown tree reproduces the target of a
+# row as soon as it has drawn that row once, and drawing it twice changes nothing. The covariance
+# between the weight and the prediction therefore captures only a part. Its warning is ignored. The
+# default takes the mean with the jackknife after bootstrap, which is too large. If error bars
 # matter, draw fewer rows without replacement.
 warnings.simplefilter("ignore", StandardErrorWarning)
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")

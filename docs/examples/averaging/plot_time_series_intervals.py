@@ -28,8 +28,8 @@ y = 10 + 4 * np.sin(2 * np.pi * hour / 24) + 2 * np.abs(temperature) + noise * e
 X = np.column_stack([hour, temperature])
 
 # %%
-# Blocks of consecutive rows are drawn, so that a row that is out of bag is not between two rows
-# that are in it. Each day is predicted before its targets are known.
+# Blocks of consecutive rows are drawn: an out-of-bag row is then not between two rows of the
+# sample. Each day is predicted before its targets are known.
 forest = RandomForestRegressor(
     200, bootstrap=MovingBlock(24), min_samples_leaf=10, random_state=0
 ).fit(X[:n_train], y[:n_train])

@@ -12,8 +12,8 @@ true variance and bias. The estimates of `variance_decomposition` use a single t
 """
 
 # %%
-# The problem: ten correlated features, each with half of its variance in common with the others, so
-# that a split without the best feature finds a similar one. The target is their sum, with noise.
+# The problem has ten correlated features. Each has half of its variance in common with the others,
+# so a split without the best feature finds a similar feature. The target is their sum, with noise.
 import matplotlib.pyplot as plt
 import numpy as np
 

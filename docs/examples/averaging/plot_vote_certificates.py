@@ -2,15 +2,15 @@
 Certificates of a forest by the number of its trees
 ===================================================
 
-A bound on the error of a vote that holds with probability 95 %, from the training rows alone: each
-tree has rows that were not drawn for it, and so has each pair of trees. Four bounds use the first
-two moments of the losses of the trees in different ways; see the page on certificates in the user
-guide.
+You get a bound on the error of a vote that holds with probability 95 %, from the training rows
+alone. Each tree has rows that were not drawn for it, and so has each pair of trees. Four bounds use
+the first two moments of the losses of the trees in different ways; see the page on certificates in
+the user guide.
 """
 
 # %%
 # Two classes of points in eight informative dimensions, of which 2 % have a random label. A tree
-# draws a fifth of the 4,000 training rows, so that about 67 % of them are outside of any two trees.
+# draws a fifth of the 4,000 training rows, so about 67 % of them are outside of any two trees.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_classification
@@ -40,7 +40,7 @@ for name, max_samples in panels.items():
 
 # %%
 # The tandem bound of many trees is the smallest where enough rows are outside of pairs. The
-# first-order bound knows nothing of how the errors of the trees go together, and does not fall with
+# first-order bound does not use how the errors of the trees are correlated, and does not fall with
 # their number.
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
 for axis, (name, (bounds, errors)) in zip(axes, found.items()):

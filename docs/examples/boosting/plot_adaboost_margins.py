@@ -50,8 +50,8 @@ plt.show()
 # %%
 # The training error is 0 long before the last round, and hundreds of further rounds hardly change
 # the test error. The margin, y f(x) divided by the sum of the coefficients, is in [-1, 1] and
-# measures how clear the vote is. Further rounds increase the smallest margins, those of rows near
-# the circle, and decrease the large ones.
+# measures how clear the vote is. Further rounds increase the smallest margins, of rows near the
+# circle, and decrease the large margins.
 print(f"no training error after round {T[train > 0][-1]}")
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")

@@ -25,7 +25,8 @@ model.fit(X, y)
 
 # %%
 # The weights of the rows before each round follow from the errors of the trees and their mean loss
-# L: a row with the error e, as a share of the largest, is multiplied by (L / (1 - L))^(1 - e).
+# L. If e is the error of a row as a share of the largest error, its weight is multiplied by
+# (L / (1 - L))^(1 - e).
 weight = np.full(len(x), 1 / len(x))
 drawn = np.zeros(len(x))
 for tree, loss in zip(model.estimators_, model.estimator_errors_):

@@ -2,11 +2,11 @@
 What raises the risk in the breast cancer data
 ==============================================
 
-The data are 569 tumours with thirty measurements of the nuclei of their cells: ten quantities such
-as the radius or the concavity, each by its mean, its standard error and its "worst" value, the mean
-of the three largest ones. The question is which tumours are malignant, and what in a measurement
-raises the risk. `LogitBoostClassifier` answers it with an additive model for the log-odds: the
-intercept plus one function of each measurement.
+The data are 569 tumours with thirty measurements of the nuclei of their cells. They describe ten
+quantities, such as the radius or the concavity: the mean, the standard error and the "worst" value,
+which is the mean of the three largest values. The question is which tumours are malignant, and
+which measurements raise the risk. `LogitBoostClassifier` fits an additive model of the log-odds:
+the intercept plus one function of each measurement.
 """
 
 # %%
@@ -75,8 +75,8 @@ print(f"Held-out probabilities: {probability[clear]:.3f} and {probability[unclea
 
 # %%
 # Are the probabilities right? In ten groups of tumours, by their held-out probabilities, the share
-# of malignant ones is compared with the mean probability. Most tumours are clear cases, so that the
-# groups in the middle decide, with wide intervals.
+# of malignant ones is compared with the mean probability. Most tumours are clear cases, so the
+# groups in the middle, with wide intervals, decide.
 display = ReliabilityDisplay.from_predictions(y == "malignant", probability)
 
 # %%

@@ -2,17 +2,17 @@
 Reading an additive model: the progression of diabetes
 ======================================================
 
-An additive model predicts the intercept plus one function of each feature, so that everything it
-has learned can be drawn. This example fits `L2BoostingRegressor` to 442 diabetes patients with ten
+An additive model predicts the intercept plus one function of each feature, so you can draw
+everything it has learned. This example fits `L2BoostingRegressor` to 442 diabetes patients with ten
 baseline variables, whose target is the progression of the disease a year later, on a scale from 25
-to 346. It asks first whether a sum of functions is enough, and then reads the model: the sizes of
-its terms, the terms themselves with their uncertainty, and the predictions for two patients.
+to 346. It asks first whether a sum of functions is enough. Then it reads the model: the sizes of
+its terms, the terms with their uncertainty, and the predictions for two patients.
 """
 
 # %%
 # Whether the additive form is too simple for the data is a question for cross-validation. A linear
 # model is simpler; gradient boosting with deeper trees and random forests also fit interactions.
-# Where they do not predict better, nothing is lost with the model that can be read.
+# If they do not predict better, you lose nothing with the model that you can read.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
@@ -48,11 +48,11 @@ model.fit(X, y)
 display = ImportanceDisplay.from_estimator(model)
 
 # %%
-# The six largest terms. Each curve is what a variable adds to the prediction; the bands are plus
-# and minus two standard errors, the histograms show where the patients are. Given X, the curves end
-# at the least and the largest value. All panels have the same scale, so that steep curves are large
-# effects: the prediction rises by about 100 from the lowest to the highest body mass index. The
-# bands are wide where there are few patients, and a curve should not be interpreted there.
+# The six largest terms. Each curve shows how much a variable adds to the prediction. The bands are
+# plus and minus two standard errors, and the histograms show where the patients are. Given X, the
+# curves end at the least and the largest value. All panels have the same scale, so steep curves are
+# large effects: the prediction rises by about 100 from the lowest to the highest body mass index.
+# The bands are wide where there are few patients, and a curve should not be interpreted there.
 display = ShapeFunctionDisplay.from_estimator(model, X=X)
 
 # %%

@@ -2,7 +2,7 @@
 Quantiles that do not cross, and distributions
 ==============================================
 
-A model for each quantile, fitted by the quantile loss, does not know of the others: the 90 %
+If you fit a model for each quantile by the quantile loss, the quantiles can cross: the 90 %
 quantile of a row may be below its 80 % quantile. `predict_quantiles` and `predict_distribution`
 take one model of the mean, one of the size of the residuals, and the form of the residuals out of
 fold. Quantiles are then in order for every row.
@@ -87,8 +87,8 @@ assert min(scores, key=scores.get) == "empirical"
 
 # %%
 # The densities of three new rows with the true ones, and the methods of `scipy.stats`: quantiles,
-# probabilities, draws. What is wrong with the location of a row moves its density as a whole; the
-# small steps are those of a smoothed histogram of the residuals.
+# probabilities, draws. An error in the location of a row moves its density as a whole. The small
+# steps come from a smoothed histogram of the residuals.
 rows = np.array([[0.1, 0.1, 0.5], [0.5, 0.5, 0.5], [0.9, 0.9, 0.5]])
 found = model.predict_distribution(rows)
 print("median", found.median().round(2))

@@ -3,8 +3,8 @@ Prediction intervals of gradient boosting
 =========================================
 
 `predict_interval` says where a new target will be. With `method="cv+"` its intervals have about the
-same width everywhere: nine of ten new targets are inside, but where the noise is large fewer, and
-where it is small nearly all. With `method="normalized"` the width follows the noise.
+same width everywhere. Nine of ten new targets are inside, but fewer where the noise is large, and
+nearly all where it is small. With `method="normalized"` the width follows the noise.
 
 This example counts new targets inside three kinds of intervals, where the noise is small and where
 it is large.

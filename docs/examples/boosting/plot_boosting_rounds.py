@@ -3,9 +3,9 @@ How many rounds: the path of the folds
 ======================================
 
 `n_estimators="cv"` fits five folds side by side and scores the rows that each leaves out after
-every round. This example draws the path of the folds, and compares what can be done with it: fit
-all rows again with the rounds of the minimum, or with fewer by the one-standard-error rule, or take
-the mean of the models of the folds, which are there already.
+every round. This example draws the path of the folds, and compares three ways to use it. You can
+fit all rows again with the rounds of the minimum, or with fewer rounds by the one-standard-error
+rule. Or you can take the mean of the models of the folds, without a further fit.
 """
 
 # %%

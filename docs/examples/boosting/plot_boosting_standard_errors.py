@@ -3,7 +3,7 @@ Standard errors of gradient boosting
 ====================================
 
 How much would a prediction change with another training set? `standard_error` splits the rows into
-halves twenty times, fits the model to each half, and computes the answer from how the fits differ.
+halves twenty times, fits the model to each half, and estimates the change from how the fits differ.
 
 This example draws the band of `confidence_interval` along one feature, and compares the standard
 errors with the true value, the standard deviation of the predictions over independent training
@@ -36,10 +36,10 @@ def fitted(seed, **options):
 
 
 # %%
-# One training set. The narrow band is that of the prediction: nine of ten bands of this kind
-# contain the prediction that is expected over training sets. The wide one is for new targets, which
-# have noise. Bias is in neither standard error nor band: trees of few leaves round off what is
-# steep, and beside the jump the band is narrow, but the target is outside.
+# One training set. The narrow band is for the prediction: nine of ten such bands contain the
+# expected prediction over training sets. The wide one is for new targets, which have noise. Neither
+# the standard error nor the band includes bias. Trees of few leaves round off steep parts: next to
+# the jump the band is narrow, but the target is outside.
 model, rows, noise = fitted(0, held_out=10)
 low, high = model.confidence_interval(x[:, None], coverage=0.9).T
 outer_low, outer_high = model.predict_interval(x[:, None], coverage=0.9, method="normalized").T
@@ -55,9 +55,9 @@ axis.set_ylim(-1.6, 2.9)
 plt.show()
 
 # %%
-# The truth, from sixty training sets, and estimates, each of which knows one training set only and
-# varies around the truth. The root of their mean square, over x and ten training sets, is about a
-# tenth above the truth.
+# The truth, from sixty training sets, and estimates. Each estimate is from a single training set,
+# and varies around the truth. The root of their mean square, over x and ten training sets, is about
+# a tenth above the truth.
 others = [fitted(seed)[0] for seed in range(1, 61)]
 predictions = np.array([other.predict(x[:, None]) for other in others])
 truth = predictions.std(axis=0, ddof=1)

@@ -2,15 +2,16 @@
 Numbers of claims with exposures: an additive model whose terms are factors
 ===========================================================================
 
-Policies of an insurance differ in how long they were in force, so that their numbers of claims do
-too. This example simulates 40,000 of them and fits `AdditiveBoostingRegressor` with the Poisson
-loss. The logarithm of the exposure is the offset: it has the coefficient 1 and is not fitted. The
-exponential of a term is the factor by which a value of a feature multiplies the rate of claims.
+Insurance policies differ in how long they were in force, and so do their numbers of claims. This
+example simulates 40,000 of them and fits `AdditiveBoostingRegressor` with the Poisson loss. The
+logarithm of the exposure is the offset: it has the coefficient 1 and is not fitted. The exponential
+of a term is the factor by which a value of a feature multiplies the rate of claims.
 """
 
 # %%
-# The truth has a rate that falls with the age of the driver and rises again, a jump at a power of
-# 110, effects of five regions, and a feature without any effect. A tenth of the ages are missing.
+# In truth, the rate of claims falls with the age of the driver and rises again, and jumps at a
+# power of 110. The five regions have effects, and one feature has none. A tenth of the ages are
+# missing.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -42,8 +43,8 @@ claims = rng.poisson(exposure * rate)
 train, test = slice(0, 40_000), slice(40_000, n)
 
 # %%
-# The fit, and a generalised linear model of scikit-learn beside it. That one gets rates with the
-# exposures as weights, which is the same likelihood.
+# The fit, and a generalised linear model of scikit-learn for comparison. That one gets rates with
+# the exposures as weights, which is the same likelihood.
 model = AdditiveBoostingRegressor(loss="poisson")
 model.fit(X[train], claims[train], offset=np.log(exposure[train]))
 linear = make_pipeline(
@@ -72,7 +73,7 @@ for name, predicted in predictions.items():
 display = ShapeFunctionDisplay.from_estimator(model, X=X[train])
 
 # %%
-# Factors of the regions, beside the true ones. Both are relative to the mean of their logarithms.
+# Factors of the regions, with the true factors. Both are relative to the mean of their logarithms.
 regions, values = model.shape_functions_[2]
 share = model.bin_weights_[2][:5] / model.bin_weights_[2].sum()
 true = np.array([0.0, -0.2, -0.1, 0.1, 0.5])

@@ -35,15 +35,15 @@ model = LogitBoostClassifier("cv").fit(X, y)
 
 # %%
 # The curve of age falls above 85: whoever used the model to decide who needs care would withhold it
-# from those who need it most. Nothing in the data says so; what is known about age does. The value
-# of pressures near 0 is that of patients without a measurement.
+# from those who need it most. Nothing in the data says so; what is known about age does. Pressures
+# near 0 stand for patients without a measurement.
 ShapeFunctionDisplay.from_estimator(model, X=X)
 
 # %%
 # The nearest function that does not fall, by isotonic regression, is flat from 70 on. The curve of
-# pressure becomes smooth, except for its first bin, which holds the zeros: it has the value of its
-# neighbour while the curve is smoothed, and its own again in the end. All that was changed is on
-# record.
+# pressure becomes smooth, except for its first bin, which holds the zeros. This bin has the value
+# of its neighbour while the curve is smoothed, and gets its old value back in the end. All that was
+# changed is on record.
 corrected = model.monotonize("age")
 term = model.term_names_.index("pressure")
 values = model.shape_functions_[term][1].copy()

@@ -2,11 +2,11 @@
 Learning rates and the cross-validated path of L2-boosting
 ==========================================================
 
-With a learning rate of 1 each stump is added in full; with a rate of 0.001 only a thousandth of it,
-and a thousand times as many rounds are needed. Friedman (2001) observed that smaller steps predict
-better, up to a point: the last part measures where that is here. With `L2BoostingRegressor` they
-are fast: the cost of a round does not depend on the number of rows, and the held-out error of every
-round of every fold is computed from the same sums.
+With a learning rate of 1 each stump is added in full. With a rate of 0.001 only a thousandth of it
+is added, and a thousand times as many rounds are needed. Friedman (2001) observed that smaller
+steps predict better, up to a point: the last part measures where that is here. With
+`L2BoostingRegressor` small steps are fast. The cost of a round does not depend on the number of
+rows, and the same sums give the held-out error of every round of every fold.
 
 This example fits the same problem with four rates, without the smoothing rounds that come first by
 default. The number of rounds times the learning rate,
@@ -93,9 +93,9 @@ right.legend(loc="upper right")
 plt.show()
 
 # %%
-# One sample says little about rates that are close to each other. Over ten samples, the errors on
-# new rows minus those of the smallest rate, with standard errors: full steps are much worse, and a
-# rate of 0.1 predicts as well as a hundredth of it.
+# One sample says little about rates that are close to each other. The errors on new rows over ten
+# samples, minus the errors of the smallest rate, with standard errors. Full steps are much worse,
+# and a rate of 0.1 predicts as well as a hundredth of it.
 errors = np.empty((10, len(rates)))
 for seed, row in enumerate(errors):
     X, y = sample(400, 100 + seed)

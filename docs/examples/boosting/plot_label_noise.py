@@ -65,8 +65,8 @@ for share, weight in weight_on_wrong.items():
     print(f"{share:.0%} of the labels flipped: they have {weight:.0%} of the weight at the end")
 
 # %%
-# With clean labels the test errors of all four decrease to the end. With a quarter of the labels
-# flipped, the real and the gentle algorithm, which have the fastest decrease with clean labels, are
-# best after about a hundred rounds and get worse afterwards: use early stopping on held-out rows.
-# The discrete algorithm is slower. The logistic loss, which grows like -margin and not like
-# exp(-margin), gives a row a weight of at most 1 and is affected least.
+# With clean labels the test errors of all four decrease to the end. The errors of the real and the
+# gentle algorithm decrease fastest. With a quarter of the labels flipped, they are best after about
+# a hundred rounds and get worse afterwards: use early stopping on held-out rows. The discrete
+# algorithm is slower. The logistic loss, which grows like -margin and not like exp(-margin), gives
+# a row a weight of at most 1 and is affected least.

@@ -38,7 +38,7 @@ model = L2BoostingRegressor("cv", learning_rate=0.05).fit(rows[["a", "b", "c", "
 print(f"{model.n_smoothing_rounds_} smoothing rounds, {model.n_estimators_} rounds")
 
 # %%
-# The functions of the four features, beside the truth.
+# The functions of the four features, with the true functions.
 truth = [lambda x: np.sin(4 * x), np.abs, lambda x: x > 0.3, np.zeros_like]
 fig, axes = plt.subplots(1, 4, figsize=(11, 2.6), sharey=True, layout="constrained")
 grid = np.linspace(-1, 1, 401)

@@ -50,9 +50,9 @@ axis.legend()
 plt.show()
 
 # %%
-# Two features that interact need several splits on a path: with more rows, which allow more leaves
-# of 20 rows, trees of 31 leaves are further and further ahead of those of depth 3. Early stopping
-# looks at held-out rows: their score before the first round and after each.
+# Two features that interact need several splits on a path. More rows allow more leaves of 20 rows,
+# and trees of 31 leaves get further and further ahead of trees of depth 3. Early stopping looks at
+# held-out rows: their score before the first round and after each.
 X, y = rows(1_000)
 model = HistGradientBoostingRegressor(
     early_stopping=True, n_iter_no_change=20, max_iter=300, random_state=0

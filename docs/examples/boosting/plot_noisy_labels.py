@@ -3,8 +3,9 @@ Boosting with wrong labels
 ==========================
 
 A share of the training labels is flipped at random, and the test error on clean labels is plotted
-against it, for AdaBoost, for gradient boosting with the logistic loss and for the three classifiers
-that are made for noisy labels. All boost decision stumps for the same number of rounds.
+against this share. The classifiers are AdaBoost, gradient boosting with the logistic loss, and the
+three classifiers that are made for noisy labels. All boost decision stumps for the same number of
+rounds.
 """
 
 # %%
@@ -96,9 +97,9 @@ plt.show()
 
 # %%
 # With 20 % of wrong labels all three are better than AdaBoost with the same weak learners on
-# twonorm, digits and breast_cancer: MassartBoost is the best of the three on digits, SmoothBoost on
-# the others, and on all with 40 %. Without wrong labels AdaBoost is better on digits. The logistic
-# loss, which bounds the weights as well, is close to the three. On ringnorm these gain little: the
-# classes differ on both sides of every feature, and stumps whose outputs are confidences, as in
-# gradient boosting and real AdaBoost, fit that in fewer rounds. Gradient boosting is the best there
-# with wrong labels, and real AdaBoost without.
+# twonorm, digits and breast_cancer. MassartBoost is the best of the three on digits, and
+# SmoothBoost on the other two. With 40 %, SmoothBoost is the best on all of them. Without wrong
+# labels AdaBoost is better on digits. The logistic loss, which bounds the weights as well, is close
+# to the three. On ringnorm these gain little, because the classes differ on both sides of every
+# feature. Stumps whose outputs are confidences, as in gradient boosting and real AdaBoost, fit that
+# in fewer rounds. Gradient boosting is the best there with wrong labels, and real AdaBoost without.

@@ -58,8 +58,8 @@ ax.legend()
 plt.show()
 
 # %%
-# The predicted time is late for one delivery in five: the quantile at which 4 times the probability
-# of "late" equals that of "early".
+# The predicted time is late for one delivery in five: at this quantile, 4 times the probability of
+# "late" equals the probability of "early".
 late = np.mean(y > model.predict(X))
 print(f"late: {late:.0%}")
 

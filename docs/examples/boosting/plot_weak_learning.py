@@ -2,14 +2,14 @@
 AdaBoost on an interval: how the weights move
 =============================================
 
-Some decision stump is right on two of the three parts of the line that an interval makes, and so
-better than chance for any weights of the rows: stumps learn intervals weakly [Ghoshdastidar]; see
-:ref:`sphx_glr_auto_examples_boosting_plot_interval_by_stumps.py`. AdaBoost makes one interval of
-them within three rounds. What happens afterwards is shown here.
+An interval makes three parts of the line, and some decision stump is right on two of them. It is
+therefore better than chance for any weights of the rows: stumps learn intervals weakly
+[Ghoshdastidar]; see :ref:`sphx_glr_auto_examples_boosting_plot_interval_by_stumps.py`. AdaBoost
+makes one interval of them within three rounds. What happens afterwards is shown here.
 """
 
 # %%
-# AdaBoost gives the rows of the part on which a stump erred half of the weight, so that the next
+# AdaBoost gives half of the weight to the rows of the part on which a stump erred, so the next
 # stump errs on another part. The weights soon nearly repeat every three rounds, and the edge of the
 # best stump is about (sqrt(5) - 1)/4 = 0.309; it is never below 1/6, its value for three equal
 # parts. So the exponential risk is multiplied by at most sqrt(1 - 4/36) in each round.

@@ -2,8 +2,8 @@
 The best answer in one line
 ===========================
 
-A super learner fits a library of members (boosting, forests, an additive model, bagged neighbours
-and a linear model) once each and weighs them by what they predict for rows that they have not seen.
+A super learner fits a library of members once each: boosting, forests, an additive model, bagged
+neighbours and a linear model. It weighs them by their predictions for rows that they have not seen.
 This page compares it with each of its members on rows that nobody has seen.
 """
 
@@ -36,8 +36,8 @@ inside = np.mean((low <= y_new) & (y_new <= high))
 print(f"intervals of width {np.mean(high - low):.0f} contain {inside:.0%} of the new targets")
 
 # %%
-# Which member is the best depends on the table. We draw two thirds of the rows four times, and
-# divide the loss on the other third by that of the best member of the draw, which is known only
+# Which member is the best depends on the table. We draw two thirds of the rows four times. The loss
+# on the other third is divided by the loss of the best member of the draw, which is known only
 # afterwards. Small points are draws, large ones their geometric means. The linear model is the best
 # member on two of the tables, and more than twice as bad as the best one on the third. The
 # combination is within a fifth of the best member on all three, without being told which one it is.

@@ -2,9 +2,8 @@
 Votes of different classifiers
 ==============================
 
-A logistic regression on polynomials of degree 3, a decision tree and three nearest neighbours, and
-their vote. The members differ in where they err; the majority is wrong only where two of the three
-are.
+The members are a logistic regression on polynomials of degree 3, a decision tree and three nearest
+neighbours. They err in different places, and their vote is wrong only where two of the three are.
 """
 
 import matplotlib.pyplot as plt

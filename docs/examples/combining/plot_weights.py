@@ -2,12 +2,12 @@
 Constrained and free weights of candidates
 ==========================================
 
-Sixteen candidates for one regression problem, nearest neighbours with different numbers of
-neighbours and ridge regressions with different penalties, are combined in five ways: the best one
-by cross-validation, equal weights, non-negative weights, weights on the simplex, and free weights
-by least squares on the held-out predictions. Candidates of one kind are nearly collinear. Free
-weights then fit the noise of the held-out rows; the constraints prevent it without a tuning
-parameter.
+There are sixteen candidates for one regression problem: nearest neighbours with different numbers
+of neighbours, and ridge regressions with different penalties. They are combined in five ways: the
+best candidate by cross-validation, equal weights, non-negative weights, weights on the simplex, and
+free weights by least squares on the held-out predictions. Candidates of one kind are nearly
+collinear. Free weights then fit the noise of the held-out rows; the constraints prevent it without
+a tuning parameter.
 """
 
 import matplotlib.pyplot as plt
@@ -29,8 +29,8 @@ combinations = {
 }
 
 # %%
-# The error of a combination on 2,000 new rows is divided by that of the candidate that is best on
-# these rows, which is not known in practice. The points are means over four samples, with their
+# The error of a combination on 2,000 new rows is divided by the error of the candidate that is best
+# on these rows, which is not known in practice. The points are means over four samples, with their
 # standard errors.
 
 X_test, y_test = make_friedman1(2_000, n_features=5, random_state=1)

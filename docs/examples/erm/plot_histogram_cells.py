@@ -3,9 +3,9 @@ Approximation and estimation error of a histogram
 =================================================
 
 A histogram classifier predicts the majority class of each cell of a partition. Its excess over the
-least possible risk is the sum of two parts. The *approximation error* is that of the best labels of
-the cells, and decreases with the number of cells. The *estimation error* comes from choosing the
-labels by the data, and increases with it.
+least possible risk is the sum of two parts. The *approximation error* is the excess of the best
+labels of the cells, and decreases with the number of cells. The *estimation error* comes from
+choosing the labels by the data, and increases with it.
 """
 
 # %%

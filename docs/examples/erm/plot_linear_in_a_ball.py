@@ -4,8 +4,8 @@ Linear classifiers in a ball: certificates
 
 :class:`~sklearn_ensemble_theory.BallConstrainedClassifier` minimises a convex loss over linear
 scores whose coefficients have a bounded norm, or over the functions of a kernel. Two differences
-are bounded: that of the training risk to its minimum over the ball, and that of the expected risk
-to the best one of the ball.
+are bounded: the training risk minus its minimum over the ball, and the expected risk minus the best
+expected risk of the ball.
 """
 
 # %%
@@ -67,7 +67,7 @@ plt.show()
 
 # %%
 # The bound on the excess risk holds for every distribution of the rows, with probability 95 %, and
-# is far from sharp. Here it is compared with the risk on 5,000 new rows above that of the best
+# is far from sharp. Here it is compared with the excess risk on 5,000 new rows over the best
 # classifier of the ball on these rows.
 best = BallConstrainedClassifier(1.0, norm="l1", fit_intercept=False).fit(X_test, y_test)
 least = surrogate_risk("logistic", y_test, best.decision_function(X_test))

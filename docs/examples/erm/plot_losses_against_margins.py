@@ -8,8 +8,8 @@ constant almost everywhere. Convex surrogates can [Shah, §3.3; DS-GA 1003, lect
 """
 
 # %%
-# The 0-1 loss and its surrogates. The logistic loss is divided by log 2 here, so that all of them
-# are 1 at a margin of 0 and nowhere below the 0-1 loss.
+# The 0-1 loss and its surrogates. The logistic loss is divided by log 2 here. All losses are then 1
+# at a margin of 0 and nowhere below the 0-1 loss.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -44,8 +44,8 @@ for name, phi in losses.items():
 
 # %%
 # The expected loss of a score, where the class +1 has the probability 0.7 or 0.9. Scores of the
-# wrong sign are dashed. The calibrated losses have their minima at positive scores, the
-# perceptron's is at 0, so that the right sign gains nothing.
+# wrong sign are dashed. The calibrated losses have their minima at positive scores. The
+# perceptron's minimum is at 0, so the right sign gains nothing.
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.5), layout="constrained")
 for ax, name in zip(axes, ["hinge", "logistic", "perceptron"]):
     phi = next(phi for label, phi in losses.items() if label.startswith(name))

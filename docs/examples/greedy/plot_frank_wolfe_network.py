@@ -4,9 +4,9 @@ A neural network by boosting and by Frank-Wolfe
 
 A sum of rectified linear units :math:`\\pm(\\pm(x_j - c))_+` is a network with one hidden layer.
 Boosting adds one unit at a time, the exact best unit for the residuals; no gradient descent over
-weights is needed [Bach, §10.3.1]. There are two ways to prevent overfitting: stop boosting early,
-or bound the sum of the absolute output weights, the variation norm, and find the best network
-within the bound by the Frank-Wolfe algorithm [Bach, §10.3.6].
+weights is needed [Bach, §10.3.1]. There are two ways to prevent overfitting. You can stop boosting
+early. Or you can bound the sum of the absolute output weights, the variation norm, and find the
+best network within the bound by the Frank-Wolfe algorithm [Bach, §10.3.6].
 """
 
 import matplotlib.pyplot as plt
@@ -96,9 +96,9 @@ print("largest difference:", np.abs(network(X_test) - chosen.predict(X_test)).ma
 plt.show()
 
 # %%
-# The usual way to train a network moves all its units at once: gradient descent on the thresholds
-# and output weights of T units of one feature each, which begin at random. Boosting adds the units
-# one after another instead, and never moves them [Bach, §10.3.1].
+# The usual way to train a network moves all its units at once. It is gradient descent on the
+# thresholds and output weights of T units of one feature each, which begin at random. Boosting adds
+# the units one after another instead, and never moves them [Bach, §10.3.1].
 
 
 def descend(n_units, n_steps=10_000, rate=0.05):
@@ -130,5 +130,5 @@ plt.show()
 # %%
 # Twenty units that move jointly are as good as a hundred that are added one by one; with five it
 # depends on the features that the random start has. With many units both are about as good, and
-# both have to stop early: boosting at a number of units, which one fit gives for all of them,
-# descent at a number of steps, for each number of units anew.
+# both have to stop early. Boosting stops at a number of units, and one fit gives all of them.
+# Descent stops at a number of steps, separately for each number of units.

@@ -29,16 +29,16 @@ t = np.arange(T + 1)
 # %%
 # On the left, plain pursuit selects column after column, and its residual stays at 0.3 times the
 # bound. Both are straight lines with the slope -0.3656. A learning rate of 0.99 is enough to leave
-# this path: a selected column keeps some correlation and is selected again, and after some rounds
-# the two columns whose mean is y come out. Orthogonal pursuit finds them in four rounds.
+# this path. A selected column keeps some correlation and is selected again, and after some rounds
+# pursuit finds the two columns whose mean is y. Orthogonal pursuit finds them in four rounds.
 #
 # In the middle, the correlations of 20 columns with the residuals. Before its round each column is
-# almost as correlated as the column that is selected, afterwards as much with the opposite sign:
-# the inequalities of the proof of the bound are nearly equalities.
+# almost as correlated as the selected column, and afterwards as much with the opposite sign. The
+# inequalities of the proof of the bound are nearly equalities.
 #
 # On the right, the exponent that is guaranteed for every dictionary. It is better for small steps,
-# at the cost of a larger constant. The dashed line uses the correlation of a round with its own
-# residuals only, as the proof of :math:`t^{-1/3}` does.
+# at the cost of a larger constant. The dashed line uses only the correlation of a round with the
+# residuals of this round, as the proof of :math:`t^{-1/3}` does.
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
 left.loglog(t[1:], plain[1:], label="plain")
 for number, nu in enumerate([0.99, 0.5], 1):

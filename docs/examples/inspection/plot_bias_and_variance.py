@@ -61,7 +61,7 @@ plt.show()
 # %%
 # The 0-1 loss, in the sense of [Domingos, 2000]: the bias is the share of points at which the most
 # frequent prediction is not the optimal class. There, a prediction that differs from the most
-# frequent one is an improvement, so that the net variance subtracts it. More trees reduce the net
+# frequent prediction is an improvement, so the net variance subtracts it. More trees reduce the net
 # variance.
 BiasVarianceDisplay.from_parameter(
     BaggingClassifier(DecisionTreeClassifier(max_depth=4)),

@@ -2,11 +2,11 @@
 Approximation, estimation and optimisation error
 ================================================
 
-The risk of what an algorithm returns exceeds the least possible risk for three reasons
-[DS-GA 1003, lecture 8]: the class of functions does not contain the best one (approximation), the
-minimiser of the empirical risk is not the best of the class (estimation), and the algorithm does
-not find the minimiser (optimisation). `ExcessRiskDisplay` measures the three by repeated draws of
-the training set, where the best function is known.
+The risk of a fitted function exceeds the least possible risk for three reasons [DS-GA 1003, lecture
+8]. The class of functions does not contain the best function (approximation). The minimiser of the
+empirical risk is not the best of the class (estimation). The algorithm does not find the minimiser
+(optimisation). `ExcessRiskDisplay` measures the three by repeated draws of the training set, where
+the best function is known.
 """
 
 # %%
@@ -46,9 +46,9 @@ plt.show()
 # %%
 # Weighted sums of stumps in a ball of the variation norm: the classes are nested in the radius. The
 # fully corrective algorithm comes close to the minimiser in 60 rounds, and 12 plain iterations of
-# Frank-Wolfe do not. In large balls that is an advantage, the same as early stopping: the
-# optimisation error is negative there, and the excess risk, the black points, is below the boundary
-# of the estimation error.
+# Frank-Wolfe do not. In large balls that is an advantage, the same as early stopping. The
+# optimisation error is negative there, and the excess risk (black points) is below the boundary of
+# the estimation error.
 ball = FrankWolfeRegressor(DecisionStumpRegressor(), n_estimators=60, variant="fully_corrective")
 display = ExcessRiskDisplay.from_parameter(
     ball,

@@ -40,8 +40,8 @@ plt.show()
 
 # %%
 # The height of a curve at 0 is the training error. After 170 rounds it is 0, and the smallest
-# margins still increase. A random forest has larger margins for most rows: for two classes the
-# margin is the mean probability of the right class minus that of the other one.
+# margins still increase. A random forest has larger margins for most rows. For two classes the
+# margin is the mean probability of the right class minus the mean probability of the other class.
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained", sharey=True)
 MarginDisplay.from_estimator(model, X, y, rounds=[5, 20, 100, 500], ax=left)
 left.set_title("AdaBoost")

@@ -51,8 +51,8 @@ axes[1].set(xticks=range(0, 20, 5), xlabel="feature", ylabel="share in the decre
 plt.show()
 
 # %%
-# The terms of the three features, with the effects that generated the data, both centred; and that
-# of the next feature, which does not matter.
+# The terms of the three features, with the effects that generated the data, both centred. The last
+# panel has the term of the next feature, which does not matter.
 grid = np.zeros((200, 20))
 x = np.linspace(-1, 1, 200)
 figure, axes = plt.subplots(1, 4, figsize=(12, 3), sharey=True, layout="constrained")

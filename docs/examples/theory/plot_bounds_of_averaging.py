@@ -36,10 +36,9 @@ for rho in (0.0, 0.1, 0.5):
     print(f"correlation {rho}: found over exact", (found / variance[rho]).round(3))
 
 # %%
-# *Bagged nearest neighbours* [Bach, §10.1.2]. The variance over that of the noise is the
-# probability that two subsamples of s out of 200 rows have the same nearest row. The exact
-# variance is met. The bound is twice as large for subsamples of 10 rows and 8.5 times for 120
-# rows.
+# *Bagged nearest neighbours* [Bach, §10.1.2]. The variance, divided by the noise variance, is the
+# probability that two subsamples of s out of 200 rows have the same nearest row. The exact variance
+# is met. The bound is twice as large for subsamples of 10 rows and 8.5 times for 120 rows.
 sizes = np.array([5, 10, 20, 40, 80, 120])
 neighbors = np.array([bounds.bagged_neighbors_variance(200, s) for s in sizes])
 neighbors_bound = np.array([bounds.bagged_neighbors_variance_bound(200, s) for s in sizes])
@@ -81,10 +80,9 @@ print("one and ten sketches of 10 rows over all rows:", sketch[1][0] / 0.025, sk
 # %%
 # *Gaussian projections* [Bach, §10.2.2]. Least squares on s random combinations of 60 variables
 # whose sizes decrease like 1/j, for a target along the first variable, with and without averages
-# of m = 10 fits. The bound by two moments of the projections is 1.5 times the risk of one fit for
-# s = 1 and 17 times for s = 16, because it has the rate 1/s for all targets and this one is
-# easier. By the trace only, [Bach, eq. (10.1)] is 3 and 21 times the risk. Neither bound
-# decreases in m.
+# of m = 10 fits. The bound by two moments of the projections is 1.5 times the risk of one fit for s
+# = 1 and 17 times for s = 16. It has the rate 1/s for all targets, and this target is easier. By
+# the trace only, [Bach, eq. (10.1)] is 3 and 21 times the risk. Neither bound decreases in m.
 n, d = 30, 60
 Phi = rng.standard_normal((n, d)) / np.arange(1, d + 1)
 theta = np.zeros(d)
@@ -140,10 +138,10 @@ print("the lemma over the quantile", (by_lemma / distortion[0]).round(2))
 print("its tails over the quantile", (by_tails / distortion[0]).round(2))
 
 # %%
-# *Error of a vote* [Ghoshdastidar, theorem En.1]. It is at most twice that of one member. Where
+# *Error of a vote* [Ghoshdastidar, theorem En.1]. It is at most twice the error of one member. If
 # the members err with the probability 0.52 on some points and not at all on the others, 3001 of
-# them err 1.9 times as often as one. Where the probability varies from 0 to 1, a vote of 11 has
-# three quarters of a member's errors.
+# them err 1.9 times as often as one. If the probability varies from 0 to 1, a vote of 11 has three
+# quarters of a member's errors.
 T = np.array([1, 3, 11, 31, 101, 301, 1001, 3001])
 chances = {
     "0.52 or 0": np.where(rng.random(20_000) < 0.4, 0.52, 0.0),
@@ -157,9 +155,9 @@ for name, chance in chances.items():
     print(f"{name}: vote over member", votes[name][0].round(2))
 
 # %%
-# The formulas for averages are met. Of the bounds, that of Johnson and Lindenstrauss and that on
-# votes are nearly sharp. Those for neighbours and projections are within a factor of about 2 for
-# small subsamples and few components, and loose for large ones.
+# The formulas for averages are met. The bound of Johnson and Lindenstrauss and the bound on votes
+# are nearly sharp. Those for neighbours and projections are within a factor of about 2 for small
+# subsamples and few components, and loose for large ones.
 figure, axes = plt.subplots(3, 2, figsize=(9, 10.5), layout="constrained")
 axes = axes.ravel()
 COLORS = ["C0", "C1", "C2"]

@@ -10,8 +10,8 @@ the algorithms do. The page on :doc:`boosting </user_guide/theory_boosting>` sta
 # %%
 # *Training error of AdaBoost* [Ghoshdastidar, theorem En.4]. Stumps separate a disc from its
 # surroundings. The bounds use the edges of each run. They are nearly the same, as the edges are
-# small. The training error is smaller: by a factor of 3 in the first rounds, of 5 after 10 and of
-# 15 after 40, because rows with the right label are part of the exponential risk too.
+# small. The training error is smaller by a factor of 3 in the first rounds, of 5 after 10 and of 15
+# after 40. Rows with the right label are part of the exponential risk too.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -89,8 +89,8 @@ print("bound over the quantile", (deviation / gaps[0]).round(0))
 
 # %%
 # *Rate of AdaBoost from its dictionary* [Bach, §10.3.4]: 16 orthogonal columns of -1 and 1, and
-# 5000 vectors of labels. The bound is attained in the first round and close to the worst labels
-# in the next; after 20 rounds it is 4 times their risk, as weights do not stay at their worst.
+# 5000 vectors of labels. The bound is attained in the first round and close to the worst labels in
+# the next. After 20 rounds it is 4 times their risk, because weights do not stay at their worst.
 H = np.ones((1, 1))
 for _ in range(4):
     H = np.kron(H, [[1, 1], [1, -1]])
@@ -115,7 +115,7 @@ print("bound over the worst risk", (kappa_bound / risks.max(axis=1))[[1, 2, 10, 
 # *Rates of greedy algorithms* [Bach, §10.3.3 and §10.3.6]: matching pursuit, plain and
 # orthogonal, and the Frank-Wolfe algorithm in the ball of the right radius, on 40 rows and 80
 # columns with a common part. The targets have the gauge 1. The bounds are 3 to 35 times the
-# residuals of pursuit and up to 85 times those of Frank-Wolfe: they hold for the worst
+# residuals of pursuit and up to 85 times the residuals of Frank-Wolfe: they hold for the worst
 # dictionary.
 t_greedy = np.array([1, 2, 4, 8, 16])
 rates = {

@@ -4,8 +4,8 @@ Bounds and simulations: complexity
 
 How close are the bounds of [Shah, §2.2 to §3.3] on classes of functions, and those on sample
 sizes? Each panel has the bounds as curves, by the functions of `sklearn_ensemble_theory.bounds`,
-and as points what is counted or simulated. The page on :doc:`complexity
-</user_guide/theory_complexity>` states the theorems.
+and counts or simulations as points. The page on :doc:`complexity </user_guide/theory_complexity>`
+states the theorems.
 """
 
 # %%
@@ -80,9 +80,9 @@ for name, found in factors.items():
 
 # %%
 # *Finite class* [Shah, theorem 6]. A histogram of ten cells chooses among 1024 classifiers. The
-# points are 95 % quantiles of its excess error. The bound is 4 times as large where the
-# probabilities of a class differ from 1/2 by about the error of their estimates, which is
-# hardest, and 5 to 12 times where they are between 0.45 and 0.55.
+# points are 95 % quantiles of its excess error. The hardest case is probabilities of a class that
+# differ from 1/2 by about the error of their estimates: the bound is then 4 times as large. It is 5
+# to 12 times as large for probabilities between 0.45 and 0.55.
 n_samples = np.geomspace(100, 30_000, 8).astype(int)
 finite = np.array([bounds.histogram_class_bound(n, 10, n_features=1) for n in n_samples])
 excess = {"hardest": [], "0.45 to 0.55": []}
@@ -100,10 +100,10 @@ for name, quantiles in excess.items():
 # %%
 # *Symmetrisation* [Shah, theorem 10] *and excess risk* [Shah, theorem 11]. Thresholds of both
 # directions, and labels of which a fifth is wrong. The expectation of the largest difference of a
-# risk and its estimate is half of the bound. The bound on the excess risk of the best threshold
-# on the data is 5 to 27 times the 95 % quantile: it decreases like the root of n, and the risk
-# like n, because wrong thresholds are worse by more than chance. Rows of a cell of the grid have
-# the same losses, so that counts are enough.
+# risk and its estimate is half of the bound. The bound on the excess risk of the best threshold on
+# the data is 5 to 27 times the 95 % quantile. It decreases like the root of n, and the risk like n,
+# because wrong thresholds are worse by more than chance. Rows of a cell of the grid have the same
+# losses, so counts are enough.
 thresholds = np.linspace(0, 1, 201)
 share = np.where(thresholds[1:] > 0.4, 0.8, 0.2)  # of the label 1 in each cell
 risks = 0.2 + 0.6 * np.abs(thresholds - 0.4)

@@ -8,10 +8,9 @@ do. The page on :doc:`concentration </user_guide/theory_concentration>` states t
 """
 
 # %%
-# *Markov and Chernoff.* A sum of 10 exponential variables of mean 1 exceeds t. Markov's
-# inequality knows its mean only, and Chernoff's bound its moment generating function. At t = 20
-# Markov's says 0.5 and Chernoff's 0.046. That is nine times the probability, but it decreases as
-# fast.
+# *Markov and Chernoff.* A sum of 10 exponential variables of mean 1 exceeds t. Markov's inequality
+# uses only its mean, and Chernoff's bound its moment generating function. At t = 20 Markov's says
+# 0.5 and Chernoff's 0.046. That is nine times the probability, but it decreases as fast.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -40,8 +39,8 @@ print(f"t = 20: simulated {sum_tail[0][9]:.4f}, Chernoff {chernoff[9]:.3f}, Mark
 
 # %%
 # *Hoeffding's inequality* for the share of heads of 100 coins. It holds for all variables in [0,
-# 1]. Ten heads more than expected are five times less likely than the bound for fair coins, and
-# 70 times for coins with p = 0.1, whose variance it does not know.
+# 1]. Ten heads more than expected are five times less likely than the bound for fair coins. For
+# coins with p = 0.1 they are 70 times less likely, because the bound does not use the variance.
 t_mean = np.linspace(0.01, 0.21, 21)
 hoeffding = bounds.hoeffding_tail(t_mean, 100)
 mean_tails = {}
@@ -68,7 +67,7 @@ for p, quantiles in distances.items():
 # %%
 # *Maximal inequality* [Shah, proposition 5]. The expected maximum of d normal variables, which
 # are independent, or have correlations of 1/2. The inequality asks nothing of their dependence.
-# For independent variables the bound is 2.2 times the maximum of two, and 1.13 times that of
+# For independent variables the bound is 2.2 times the maximum of two, and 1.13 times the maximum of
 # 3000.
 d = np.array([2, 5, 20, 100, 500, 3000])
 maximal = bounds.sub_gaussian_maximum_bound(d, 1.0)

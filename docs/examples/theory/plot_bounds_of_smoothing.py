@@ -12,8 +12,8 @@ what the loop of boosting does, round by round. The page on :doc:`linear boostin
 # *Distance to the limit of small learning rates* [Dombry and Esstafa, proposition 2.5] of the
 # fitted values, for a smoothing spline on 60 rows and the learning rate 0.1. From about 20 rounds
 # on the bound is 1.4 times the distance for the worst y and 7 times the median for y of noise.
-# Earlier it is loose, because learners with an eigenvalue of 10, one over the learning rate,
-# attain it after one round, and those of this spline are at most 1.
+# Earlier it is loose. Learners with an eigenvalue of 10, one over the learning rate, attain it
+# after one round, but the eigenvalues of this spline are at most 1.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -149,9 +149,9 @@ for name, values in errors.items():
 # %%
 # *Random rounds* [Dombry and Esstafa, proposition 3.4 and corollary 3.5]. In each round one of
 # two learners is drawn, which use half of the rows. The recursion is exact; the limit is within 1
-# % of it for learning rates up to 0.02, and 18 % too small for 0.5. The bound of the proposition
-# is larger by a factor of 1e12 or more and not in the figure: it shows only that the variance is
-# of the order of the learning rate.
+# % of it for learning rates up to 0.02, and 18 % too small for 0.5. The bound of the proposition is
+# larger by a factor of 1e12 or more and not in the figure. It shows only that the variance is of
+# the order of the learning rate.
 x = np.linspace(0, 1, 20)
 kernel = np.exp(-50 * (x[:, None] - x) ** 2)
 halves = np.zeros((2, 20, 20))

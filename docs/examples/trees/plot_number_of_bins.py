@@ -10,8 +10,8 @@ Forests have 2047 bins by default where they have more than 10,000 rows.
 
 # %%
 # Two regression problems with 20,000 training rows. Friedman's function is smooth. In the second
-# problem, the mean is higher in a window of the first feature that 2 % of the rows are in, and
-# bins that are wider than the window cannot separate these rows.
+# problem, the mean is higher in a window of the first feature that contains 2 % of the rows. Bins
+# that are wider than the window cannot separate these rows.
 from time import perf_counter
 
 import matplotlib.pyplot as plt
@@ -81,8 +81,8 @@ plt.show()
 # %%
 # For the smooth function 32 bins are enough, and a forest of binned trees is as accurate as one of
 # exact trees. The window needs bins that are narrower than it is, more than 50 of them. Its edges
-# are found up to the width of a bin: the error of boosting still decreases from 128 to 255 bins,
-# and the forest of exact trees remains slightly better than that of binned trees.
+# are found up to the width of a bin. The error of boosting still decreases from 128 to 255 bins,
+# and the forest of exact trees remains slightly better than the forest of binned trees.
 #
 # The times are those of this build. The difference increases with the number of rows.
 X, mean = smooth()

@@ -2,9 +2,9 @@
 Hierarchical shrinkage
 ======================
 
-A deep tree follows the noise in y, and a pruned tree loses what small nodes know. Hierarchical
-shrinkage keeps all splits, and moves the mean of every node towards those of the nodes above it,
-the more, the fewer rows the node above has.
+A deep tree follows the noise in y, and a pruned tree loses the information of small nodes.
+Hierarchical shrinkage keeps all splits, and moves the mean of every node towards the means of the
+nodes above it. It moves more if the node above has few rows.
 """
 
 # %%
@@ -26,9 +26,9 @@ shrunk_tree = tree.shrink("cv", x[:, None], y)
 print(f"lambda = {shrunk_tree.shrinkage_:g}")
 
 # %%
-# Forests of 1,300 rows, of which 300 are fitted. `shrink` takes the parameter by out-of-bag rows
-# and fits nothing; its losses (lines) are those of the mean of all trees, as at the 1,000 rows that
-# were held out (circles).
+# Forests of 1,300 rows, of which 300 are fitted. `shrink` chooses the parameter by out-of-bag rows,
+# without refitting. Its losses (lines) are for the mean of all trees, as are the losses at the
+# 1,000 rows that were held out (circles).
 X, target = make_friedman1(1300, 10, noise=4.0, random_state=0)
 grid = np.concatenate([[0.0], np.geomspace(0.3, 1000, 12)])
 forests = [

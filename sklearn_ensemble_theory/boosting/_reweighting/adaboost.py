@@ -152,8 +152,8 @@ class AdaBoostClassifier(FitsBatches, WeightedVotes):
         error for two classes. For ``"discrete"`` with ``learning_rate=1`` it is the running
         product of 2 sqrt(eps_t (1 - eps_t)) [Ghoshdastidar, theorem En.4]. For K > 2 classes and
         ``"mh"``, ``"real"`` or ``"gentle"`` it bounds the Hamming loss, the weight of the rows and
-        classes with the wrong sign (Schapire and Singer 1999). The training error is at most sqrt(K
-        - 1) times this bound. For ``"mh"`` it is the same product.
+        classes with the wrong sign (Schapire and Singer 1999). This bound times sqrt(K - 1) bounds
+        the training error. For ``"mh"`` it is the same product.
     stop_reason_ : {"n_estimators", "perfect", "no edge", "callback"}
         Why there were no more rounds. ``"perfect"``: a weak learner made no error, and only that
         learner is kept. ``"no edge"``: the weak learner was no better than guessing; the earlier
