@@ -449,7 +449,8 @@ def fit_blocks(
     continued = getattr(estimator, "warm_start", False) and hasattr(estimator, "estimators_")
     if not continued:
         vars(estimator).pop("_encoder", None)  # of an earlier fit
-    validate_data(estimator, meta, skip_check_array=True, reset=not continued)
+    if not isinstance(getattr(type(estimator), "n_features_in_", None), property):
+        validate_data(estimator, meta, skip_check_array=True, reset=not continued)
     checks = RowChecks(
         meta.shape[1],
         is_classifier(estimator),

@@ -98,6 +98,20 @@ def make(cls, **params):
     return cls(**{**short, **REQUIRED.get(cls.__name__, {}), **params})
 
 
+def make_for_chunks(cls, **params):
+    """`make`, with members and rules that fit rows in chunks."""
+    members = [
+        ("few", package.GradientBoostingRegressor(n_estimators=2, random_state=0)),
+        ("boosting", REGRESSORS[1][1]),
+    ]
+    known = inspect.signature(cls).parameters
+    if cls.__name__ in ("StackingRegressor", "VotingRegressor"):
+        params = {"estimators": members, **params}
+    if "final_estimator" in known:
+        params = {"final_estimator": "nnls", **params}
+    return make(cls, **params)
+
+
 def with_rounds(cls, n_rounds):
     """A booster of so many rounds, in a ball that needs them all if it has one."""
     known = inspect.signature(cls).parameters

@@ -102,22 +102,27 @@ class SquaredRisk(HeldOutRisk):
         with np.errstate(over="ignore", under="ignore"):
             return losses * self.unit * self.unit
 
-    def solve(self, rule: str, radius: float, positive: bool) -> tuple[np.ndarray, float]:
+    def factor(self) -> np.ndarray:
+        """The residual factor of the rows, or of the rows and classes."""
+        return residual_factor(*self._in_rows())
+
+    def _in_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Predictions, targets and weights, of probabilities a row for each row and class."""
         P, y, weight = self.predictions, self.target, self.weight
-        if P.ndim == 3:  # a row for each row and class
+        if P.ndim == 3:
             weight = np.repeat(weight, P.shape[2])
             P, y = P.swapaxes(1, 2).reshape(-1, P.shape[1]), y.ravel()
-        factor = residual_factor(P, y, weight)
+        return P, y, weight
+
+    def solve(self, rule: str, radius: float, positive: bool) -> tuple[np.ndarray, float]:
+        factor = self.factor()
         v = least_squares_weights(factor, rule, radius, positive)
         return v, least_squares_gap(factor, v, rule, radius, positive)
 
     def solve_with_prior(self, share: float) -> tuple[np.ndarray, float]:
         # k more rows, in which the weights would be 1 / k each: where all of the weight is on one
         # member, their mean square is about the smallest risk of a member.
-        P, y, weight = self.predictions, self.target, self.weight
-        if P.ndim == 3:
-            weight = np.repeat(weight, P.shape[2])
-            P, y = P.swapaxes(1, 2).reshape(-1, P.shape[1]), y.ravel()
+        P, y, weight = self._in_rows()
         k = P.shape[1]
         smallest = float((self.weight @ self.candidate_losses()).min())
         more = np.sqrt(smallest) * (k * np.eye(k) - 1.0)

@@ -35,6 +35,10 @@ FREE_LENGTH = ("nnls", "l1", "l2")  # sets in which the sum of the weights says 
 SCORINGS = [StrOptions({"loss", *RISKS, *get_scorer_names()}), callable]
 LOSSES_WITH_PRIOR = ("log_loss", "squared_error")
 LOSSES_OF_MEANS = ("poisson", "gamma")
+CURE_OF_SUMS = (
+    '"best", "uniform", or WeightedMean(weights, loss="squared_error"), also by the names "nnls", '
+    '"l1" and "l2"'
+)
 LOSSES_OF_NUMBERS = ("squared_error", "absolute_error", *LOSSES_OF_MEANS)
 
 TEXTS = {
@@ -202,8 +206,52 @@ class MemberWeights(BaseEstimator):
         self.__dict__.pop("classes_", None)  # of an earlier fit
         if of_classes:
             self.classes_ = labels if y.ndim > 1 else labels[0]
-        self._set_certificate(max(gaps), max(largest), [share[fold] for fold in fold_rows])
+        sizes = [effective_size(share[fold]) for fold in fold_rows]
+        self._set_certificate(max(gaps), max(largest), sizes)
         return self
+
+    def fit_sums(self, sums: Any, classes: np.ndarray | None) -> Self:
+        """Find the weights from sums over blocks of held-out rows.
+
+        Parameters
+        ----------
+        sums : HeldOutSums
+            Sums of the loss, for one output.
+        classes : ndarray of shape (n_classes,) or None
+            The labels of the probabilities; None for numbers.
+
+        Returns
+        -------
+        self : object
+            The fitted rule.
+        """
+        draws = check_random_state(None)
+        v, gap = self._weigh(sums.risk, sums.record["mean_score"], None, draws)
+        self.estimator_weights_, self.cv_results_ = v, {"weight": v, **sums.record}
+        self.loss_ = self._loss_name(classes is not None)
+        self.__dict__.pop("classes_", None)  # of an earlier fit
+        if classes is not None:
+            self.classes_ = classes
+        self._set_certificate(gap, sums.largest_loss, sums.fold_sizes)
+        return self
+
+    def loss_of_sums(self, of_classes: bool) -> str:
+        """The loss, if sums over held-out rows are all that the rule needs; a ValueError if not.
+
+        Parameters
+        ----------
+        of_classes : bool
+            Whether members predict probabilities.
+
+        Returns
+        -------
+        loss : str
+            Its name.
+        """
+        raise ValueError(
+            f"final_estimator={self!r} needs the held-out predictions of all rows in memory; with "
+            f"Dask collections use {CURE_OF_SUMS}."
+        )
 
     def _loss_name(self, of_classes: bool) -> str:
         raise NotImplementedError
@@ -226,10 +274,8 @@ class MemberWeights(BaseEstimator):
         """
         raise NotImplementedError
 
-    def _set_certificate(
-        self, gap: float, largest_loss: float, fold_shares: list[np.ndarray]
-    ) -> None:
-        """Keep what certifies the weights: the largest gap and loss, the weights of the splits."""
+    def _set_certificate(self, gap: float, largest_loss: float, fold_sizes: list[float]) -> None:
+        """Keep what certifies the weights: the largest gap and loss, the sizes of the splits."""
 
     @property
     def link(self) -> MarginFunction | None:
@@ -384,6 +430,15 @@ class WeightedMean(MemberWeights):
             return self.loss
         return "log_loss" if of_classes and self.weights not in FREE_LENGTH else "squared_error"
 
+    def loss_of_sums(self, of_classes: bool) -> str:
+        loss = self._loss_name(of_classes)
+        has_sums = loss == "squared_error" or (
+            self.weights == "uniform" and loss not in LOSSES_OF_MEANS
+        )
+        if self.prior_rows or not has_sums:
+            super().loss_of_sums(of_classes)
+        return loss
+
     def _weigh(
         self,
         risk: HeldOutRisk,
@@ -398,9 +453,7 @@ class WeightedMean(MemberWeights):
             return risk.solve_with_prior(self.prior_rows / (n + self.prior_rows))
         return risk.solve(self.weights, self.radius, self.positive)
 
-    def _set_certificate(
-        self, gap: float, largest_loss: float, fold_shares: list[np.ndarray]
-    ) -> None:
+    def _set_certificate(self, gap: float, largest_loss: float, fold_sizes: list[float]) -> None:
         self.__dict__.pop("kkt_violation_", None)  # of an earlier fit
         if self.weights != "uniform":
             self.kkt_violation_ = gap
@@ -469,6 +522,12 @@ class BestMember(ScoredMembers):
     def __init__(self, scoring: str | Callable[..., float] = "loss") -> None:
         self.scoring = scoring
 
+    def loss_of_sums(self, of_classes: bool) -> str:
+        loss = self._loss_name(of_classes)
+        if self.metric is not None or loss in LOSSES_OF_MEANS:
+            super().loss_of_sums(of_classes)
+        return loss
+
     def _weigh(
         self,
         risk: HeldOutRisk,
@@ -480,11 +539,9 @@ class BestMember(ScoredMembers):
         best = np.argmin(risk.weight @ risk.candidate_losses()) if score is None else means.argmax()
         return np.eye(len(means))[best], np.nan
 
-    def _set_certificate(
-        self, gap: float, largest_loss: float, fold_shares: list[np.ndarray]
-    ) -> None:
+    def _set_certificate(self, gap: float, largest_loss: float, fold_sizes: list[float]) -> None:
         self.largest_loss_ = largest_loss
-        self.fold_sizes_ = [effective_size(share) for share in fold_shares]
+        self.fold_sizes_ = fold_sizes
 
 
 @documented(TEXTS)

@@ -29,6 +29,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
+from sklearn_ensemble_theory._folds import checked_n_splits
 from sklearn_ensemble_theory._learners import (
     GROUPS_ON_REQUEST,
     checked_outputs,
@@ -37,6 +38,7 @@ from sklearn_ensemble_theory._learners import (
     with_groups,
 )
 from sklearn_ensemble_theory._rows import (
+    ChunkedRows,
     checked_feature_names,
     checked_groups,
     finite_predictions,
@@ -61,8 +63,16 @@ from sklearn_ensemble_theory.ensembles._held_out import (
 from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule
 
 from ._aggregation import RISKS, probabilities_of, weighted_sums
-from ._member_fits import MembersProblem
+from ._held_out_sums import HeldOutSums
+from ._member_blocks import (
+    HashedFolds,
+    MembersInBlocks,
+    read_targets,
+    refuse_members_in_memory,
+)
+from ._member_fits import MembersProblem, Outputs
 from ._member_weights import (
+    CURE_OF_SUMS,
     SHORTHANDS,
     BestMember,
     MemberWeights,
@@ -256,9 +266,9 @@ class BaseStacking(TransformerMixin, NamedMembers):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or Dask collection
             Training rows, as the members accept them.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or Dask collection
             Targets or labels; several outputs, or indicators of several labels, if the members
             accept them.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -327,23 +337,69 @@ class BaseStacking(TransformerMixin, NamedMembers):
         self._outputs, self.final_estimator_ = outputs, learned.learned_object
         self._n_columns = [part.shape[1] for part in outputs.columns(held.predictions)]
         self._held_out_once = len(np.unique(held.rows)) == len(held.rows)
-        for name in ("estimator_weights_", "cv_results_", "kkt_violation_", "held_out_", "_kept"):
-            self.__dict__.pop(name, None)  # of an earlier fit
-        if rule is not None:
-            found = vars(self.final_estimator_)
-            names = [each.name for each in members.members]
-            record = found["cv_results_"].copy()
-            outputs_of = {"output": record.pop("output")} if "output" in record else {}
-            names *= len(record["weight"]) // len(names)
-            self.cv_results_ = {**outputs_of, "name": names, **record}
-            for name in ("estimator_weights_", "kkt_violation_"):
-                if name in found:
-                    setattr(self, name, found[name])
+        self._set_rule(None if rule is None else self.final_estimator_)
         if self.held_out is not None:
             self._kept: HeldOut | str | None = obstacle
             if predictions is not None:
                 self._kept = self.held_out_ = HeldOut.of(rows, groups, held.rows, predictions)
         return self
+
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        of_classes = isinstance(self, ClassifierMixin)
+        pairs = self._checked_pairs()
+        for name in ("held_out", "reuse_fits"):
+            if value := getattr(self, name):
+                raise ValueError(
+                    f"{name}={value!r} needs all rows in memory; with Dask collections leave it at "
+                    "its default."
+                )
+        n_splits = checked_n_splits(self.cv)
+        rule, _ = self._rule_and_final(of_classes)
+        if rule is None:
+            raise ValueError(
+                f"final_estimator={self.final_estimator!r} needs the held-out predictions of all "
+                f"rows in memory; with Dask collections use {CURE_OF_SUMS}."
+            )
+        loss = rule.loss_of_sums(of_classes)
+        methods = [self._method_of(name, member) for name, member in pairs]
+        refuse_members_in_memory(pairs)
+
+        targets, classes = read_targets(rows), None
+        if of_classes:
+            self._encode(targets.labels)
+            classes = self.classes_
+        blocks = MembersInBlocks.of(rows, classes)
+        members = [(name, coded_learner(member, classes)) for name, member in pairs]
+        outputs = Outputs(methods, classes)
+        fitted = [blocks.fitted(*each) for each in members]
+        folds = HashedFolds.of(n_splits, targets.lengths)
+        fits = []
+        for k in range(n_splits):
+            others = blocks.without_fold(folds, k)
+            fits.append([others.fitted(*each, f"split {k} of cv") for each in members])
+        held = blocks.held_out(folds, fits, outputs)
+        rule.fit_sums(HeldOutSums.of(held, loss, n_splits, of_classes), classes)
+        self._set_fitted(fitted)
+        self._outputs, self.stack_method_, self._held_out_once = outputs, methods, True
+        n_classes = 1 if classes is None or len(classes) == 2 else len(classes)
+        self._n_columns = [n_classes if each == "predict_proba" else 1 for each in methods]
+        self._set_rule(rule)
+
+    def _set_rule(self, rule: MemberWeights | None) -> None:
+        """Keep a fitted rule and what it has found, or None."""
+        for name in ("estimator_weights_", "cv_results_", "kkt_violation_", "held_out_", "_kept"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        if rule is None:
+            return
+        self.final_estimator_, found = rule, vars(rule)
+        names = [name for name, _ in self._pairs(dropped=False)]
+        record = found["cv_results_"].copy()
+        outputs_of = {"output": record.pop("output")} if "output" in record else {}
+        names *= len(record["weight"]) // len(names)
+        self.cv_results_ = {**outputs_of, "name": names, **record}
+        for name in ("estimator_weights_", "kkt_violation_"):
+            if name in found:
+                setattr(self, name, found[name])
 
     def _encode(self, y: np.ndarray) -> np.ndarray:
         """Positions of the labels in `classes_`; several outputs have a list of classes."""

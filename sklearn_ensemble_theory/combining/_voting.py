@@ -22,10 +22,12 @@ from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import (
     GROUPS_ON_REQUEST,
+    coded_learner,
     largest_column,
     with_groups,
 )
 from sklearn_ensemble_theory._rows import (
+    ChunkedRows,
     are_wrong,
     checked_feature_names,
     checked_groups,
@@ -64,6 +66,7 @@ from sklearn_ensemble_theory.ensembles._intervals import one_of
 from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule
 
 from ._aggregation import tandem_weights
+from ._member_blocks import MembersInBlocks, read_targets, refuse_members_in_memory
 from ._member_fits import (
     MembersProblem,
     Outputs,
@@ -190,9 +193,9 @@ class BaseVoting(TransformerMixin, NamedMembers):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or Dask collection
             Training rows, as the members accept them.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or Dask collection
             Labels in one column, or targets; several outputs where the members accept them.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows, given to the `fit` of every member, or routed where
@@ -280,6 +283,28 @@ class BaseVoting(TransformerMixin, NamedMembers):
         if learned and held is not None:
             self._learn_weights(rows.y[held.rows], held.predictions)
         return self
+
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        pairs = self._checked_pairs()
+        for name in ("weights", "held_out"):
+            value = getattr(self, name)
+            if isinstance(value, str) or (name == "held_out" and value is not None):
+                raise ValueError(
+                    f"{name}={value!r} needs all rows in memory; with Dask collections leave it at "
+                    "its default."
+                )
+        self._check_weights()
+        refuse_members_in_memory(pairs)
+        classes: np.ndarray | None = None
+        if isinstance(self, ClassifierMixin):
+            self.le_ = LabelEncoder().fit(read_targets(rows).labels)
+            classes = self.classes_ = self.le_.classes_
+        else:
+            self._n_outputs = 1
+        blocks = MembersInBlocks.of(rows, classes)
+        self._set_fitted([blocks.fitted(n, coded_learner(m, classes)) for n, m in pairs])
+        for name in ("weights_", "dual_gap_", "held_out_", "_kept"):  # of an earlier fit
+            self.__dict__.pop(name, None)
 
     def _learn_weights(self, y: np.ndarray, predictions: list[np.ndarray]) -> None:
         """Weights by the members' predictions of rows that they are not fitted to."""

@@ -16,7 +16,7 @@ from sklearn_ensemble_theory import (
     VotingRegressor,
 )
 
-from ..estimators import estimator_classes, make
+from ..estimators import estimator_classes, make, make_for_chunks
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -71,7 +71,7 @@ def refuse_to_compute(block):
 @every_estimator
 def test_estimators_that_need_all_rows_say_so_and_read_none(cls):
     X, y = rows(cls)
-    model = make(cls)
+    model = make_for_chunks(cls)
     if getattr(model, "_fit_chunks", None) is not None:
         model.fit(da.from_array(X, chunks=(20, 3)), da.from_array(y, chunks=20))
         return

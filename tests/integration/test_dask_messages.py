@@ -20,7 +20,7 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
 )
 
-from ..estimators import estimator_classes, make
+from ..estimators import estimator_classes, make_for_chunks
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -35,7 +35,7 @@ every_estimator = pytest.mark.parametrize("cls", CHUNKED, ids=lambda c: c.__name
 def rows(cls):
     p = 1 if cls.__name__ == "SmoothingSplineRegressor" else 3
     X = np.random.default_rng(0).standard_normal((N, p))
-    return X, (X[:, 0] > 0).astype(int) if is_classifier(make(cls)) else X[:, 0].copy()
+    return X, (X[:, 0] > 0).astype(int) if is_classifier(make_for_chunks(cls)) else X[:, 0].copy()
 
 
 def chunks(array):
@@ -92,7 +92,7 @@ def test_what_is_wrong_with_one_chunk_names_it(cls, case):
     X, y = rows(cls)
     odd = chunks(X).map_blocks(only_in(1, function), dtype=float, meta=np.empty((0, 0)))
     with dask.config.set(scheduler="synchronous"), pytest.raises(Exception, match=message) as found:
-        make(cls).fit(odd, chunks(y))
+        make_for_chunks(cls).fit(odd, chunks(y))
     assert isinstance(found.value, OSError | TypeError | ValueError)
 
 
@@ -127,12 +127,14 @@ def test_errors_of_parameters_read_no_chunk_again():
 def test_one_number_is_the_weight_of_all_rows(cls):
     X, y = rows(cls)
     with dask.config.set(scheduler="synchronous"):
-        found = make(cls).fit(chunks(X), chunks(y), 2.0).predict(X)
-        expected = make(cls).fit(chunks(X), chunks(y), chunks(np.full(N, 2.0))).predict(X)
+        found = make_for_chunks(cls).fit(chunks(X), chunks(y), 2.0).predict(X)
+        expected = (
+            make_for_chunks(cls).fit(chunks(X), chunks(y), chunks(np.full(N, 2.0))).predict(X)
+        )
         np.testing.assert_array_equal(found, expected)
         for wrong in (-1.0, 0.0, np.nan, np.inf):
             with pytest.raises(ValueError, match=r"weight"):
-                make(cls).fit(chunks(X), chunks(y), wrong)
+                make_for_chunks(cls).fit(chunks(X), chunks(y), wrong)
 
 
 @pytest.mark.parametrize("given", ["w", {0: 1.0}, None.__class__, da.ones(())], ids=str)
@@ -151,8 +153,8 @@ def test_bagging_and_forests_take_sparse_chunks(cls, make_sparse):
     sparse = lazy.map_blocks(make_sparse, dtype=float, meta=make_sparse((0, 0)))
     # scikit-learn's trees break ties of a sparse X in another way than those of a dense one.
     learner = {"estimator": Ridge()} if cls is DivideAndConquerRegressor else {}
-    model = make(cls, **learner).fit(sparse, chunks(y))
-    expected = make(cls, **learner).fit(lazy, chunks(y)).predict(X)
+    model = make_for_chunks(cls, **learner).fit(sparse, chunks(y))
+    expected = make_for_chunks(cls, **learner).fit(lazy, chunks(y)).predict(X)
     np.testing.assert_allclose(model.predict(X), expected, rtol=0, atol=1e-12)
     np.testing.assert_allclose(model.predict(sparse).compute(), expected, rtol=0, atol=1e-12)
 
@@ -186,7 +188,7 @@ def test_numbers_in_one_chunk_and_strings_in_another_are_no_labels(cls):
     X, y = rows(cls)
     mixed = chunks(y).map_blocks(only_in(1, lambda b: b.astype(str)), dtype=object)
     with pytest.raises(ValueError, match=r"both strings and numbers as labels.*cast y"):
-        make(cls).fit(chunks(X), mixed)
+        make_for_chunks(cls).fit(chunks(X), mixed)
 
 
 OTHERS = {
