@@ -52,10 +52,10 @@ MAP = {
         ("no encoding, good without tuning", "RandomForest", BOTH),
     ],
     ("One class is rare", "imbalanced"): [
+        ("probabilities and a threshold of your own", "LogitBoost", CLASSES),
+        ("rank the rows well: average precision", "HistGradientBoosting", CLASSES),
         ('weights of the classes: class_weight="balanced"', "RandomForest", CLASSES),
         ('a fixed share of each class in every draw: "stratified"', "Bagging", CLASSES),
-        ("rank the rows well: average precision", "HistGradientBoosting", CLASSES),
-        ("probabilities and a threshold of your own", "LogitBoost", CLASSES),
     ],
     ("Improve a learner of your own", "base_learners"): [
         ("it has high variance: a deep tree, a small network", "Bagging", BOTH),
