@@ -693,7 +693,11 @@ def checked_offset(offset: Any, X: Any, name: str = "offset") -> np.ndarray | No
             offset = np.full(n, float(offset))
         found = check_array(offset, ensure_2d=False, dtype=np.float64, input_name=name)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{name} must have a finite number for each row: {error}") from error
+        advice = "; of an exposure pass the logarithm, and leave out rows of exposure 0"
+        advice = advice if "infinity" in str(error) else ""
+        raise ValueError(
+            f"{name} must have a finite number for each row: {str(error).rstrip('.')}{advice}."
+        ) from error
     if found.shape != (n,):
         raise ValueError(f"{name} must have the shape ({n},), of the rows; got {found.shape}.")
     if np.max(np.abs(found), initial=0.0) > LARGEST_OFFSET:

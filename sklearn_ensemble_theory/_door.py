@@ -3,8 +3,9 @@
 `fit_context` decorates `fit` and `partial_fit` of every estimator. A call passes these steps, each
 of which is a function below:
 
-1. *Twin.* The fit runs on a twin of the estimator, which gets the twin's attributes when everything
-   has succeeded. A fit that fails or is interrupted leaves the estimator as it was.
+1. *Twin.* Keywords that the method does not have are refused. The fit runs on a twin of the
+   estimator, which gets the twin's attributes when everything has succeeded. A fit that fails or is
+   interrupted leaves the estimator as it was.
 2. *Numbers.* Scalars of NumPy among the parameters become numbers of Python, and constraints by
    names of columns those by their numbers (`_features.py`), until the fit has ended.
 3. *Threads.* BLAS has one thread for small work, unless others' estimators are fitted.
@@ -49,6 +50,7 @@ from sklearn_ensemble_theory._compat import (
     StrOptions,
     check_constraints,
     constraints_of,
+    routing_enabled,
     sklearn_fit_context,
 )
 from sklearn_ensemble_theory._features import constraints_by_number, is_frame
@@ -64,6 +66,7 @@ from sklearn_ensemble_theory._rows import (
     weights_with_classes,
 )
 from sklearn_ensemble_theory._running import blas_threads_by_work, reworded
+from sklearn_ensemble_theory._signatures import refuse_unknown
 from sklearn_ensemble_theory._typing import Estimator, FitsChunks, HasClassWeight, Predictor
 from sklearn_ensemble_theory._worker_memory import check_chunks
 
@@ -83,10 +86,12 @@ def fit_context(
     decorate = sklearn_fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
 
     def decorated(method: Function) -> Function:
-        fit = decorate(method)
+        fit, known = decorate(method), inspect.signature(method).parameters
 
         @wraps(fit)
         def fit_by_steps(estimator: Estimator, X: Any, y: Any = None, *args: Any, **kwargs: Any):
+            if not routing_enabled():  # else they may be of a base learner
+                refuse_unknown(estimator, fit.__name__, known, kwargs)
             fresh = twin(estimator, running)
             changed = in_numbers(fresh, X, continued=fit.__name__ == "partial_fit")
             given = {name: fresh.__dict__[name] for name in changed}

@@ -6,7 +6,7 @@ Python, which do not overflow. Ranges, arrays and options by name are checked by
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter
 from numbers import Integral, Real
@@ -28,6 +28,17 @@ LARGE_NUMBER = 10_000
 OF_SHAPES = ("broadcast together", "shape mismatch")
 KEYWORD_ONLY = Parameter.KEYWORD_ONLY
 NO_PLACE = 2**31  # of arguments that have a name only
+
+
+# Arguments of other libraries: what a method that has the second name calls them.
+NAMES_ELSEWHERE = {
+    "alpha": ("coverage", "coverage, which is 1 - alpha"),
+    "confidence_level": ("coverage", "coverage"),
+    "eval_set": ("X_val", "X_val and y_val"),
+    "exposure": ("offset", "offset=np.log(exposure)"),
+    "init_score": ("offset", "offset"),
+    "base_margin": ("offset", "offset"),
+}
 
 
 class Kind(NamedTuple):
@@ -89,6 +100,23 @@ def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
     return found
 
 
+def refuse_unknown(owner: Any, name: str, known: Mapping[str, Any], given: Iterable[str]) -> None:
+    """A TypeError for keywords that a method does not have, with the class that the user called."""
+    unknown = [key for key in given if key not in known]
+    if not unknown:
+        return
+    place, cure = NAMES_ELSEWHERE.get(unknown[0], ("", ""))
+    is_open = any(one.kind is Parameter.VAR_KEYWORD for one in known.values())
+    if place in known:
+        cure = f"use {cure}"
+    elif is_open:
+        return
+    else:
+        cure = f"it has {', '.join([*known][1:])}"
+    call = f"{type(owner).__name__}.{name}()"
+    raise TypeError(f"{call} got an unexpected keyword argument {unknown[0]!r}; {cure}.")
+
+
 def with_checked_arguments(
     function: Callable[..., Any], most_bits: int = MOST_BITS
 ) -> Callable[..., Any]:
@@ -99,7 +127,9 @@ def with_checked_arguments(
     """
     annotations, checks = annotations_of(function), []
     arrays = [name for name, each in annotations.items() if "ArrayLike" in repr(each)]
-    for place, (name, parameter) in enumerate(inspect.signature(function).parameters.items()):
+    parameters = inspect.signature(function).parameters
+    is_method = next(iter(parameters), None) == "self"
+    for place, (name, parameter) in enumerate(parameters.items()):
         kinds = kinds_of(annotations.get(name))
         if kinds is not None and parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, KEYWORD_ONLY):
             checks.append((NO_PLACE if parameter.kind is KEYWORD_ONLY else place, name, kinds))
@@ -108,6 +138,8 @@ def with_checked_arguments(
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
+        if is_method and args and kwargs:
+            refuse_unknown(args[0], function.__name__, parameters, kwargs)
         given, numbers = list(args), {}
         for place, name, kinds in checks:
             if place < len(given):

@@ -41,6 +41,8 @@ class SeriesIntervals:
 
     Raises
     ------
+    TypeError
+        If the model is no bagging regressor or forest of this package.
     ValueError
         If y of the fit had several columns or groups, there are no out-of-bag rows, or the training
         rows were removed.
@@ -74,6 +76,12 @@ class SeriesIntervals:
     """
 
     def __init__(self, model: HasEnsemble, residuals: ArrayLike | None = None) -> None:
+        if not hasattr(type(model), "ensemble_"):
+            raise TypeError(
+                "model must be a fitted bagging regressor or forest of this package, such as "
+                f"RandomForestRegressor; got {type(model).__name__}. For another model give "
+                "BaggingRegressor(model)."
+            )
         self.model = model
         ensemble = model.ensemble_
         # Sums with residuals are in units of this power of two, so that huge ones are finite.

@@ -69,7 +69,7 @@ class PlainModel:
         if not isinstance(model, Additive):
             raise TypeError(
                 f"model must be an additive model, such as L2BoostingRegressor; got "
-                f"{type(model).__name__}."
+                f"{type(model).__name__}. Of trees, other tools convert export.sklearn(model)."
             )
         check_is_fitted(model)
         names, terms = feature_names(model), []

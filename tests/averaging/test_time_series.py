@@ -8,7 +8,11 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from sklearn_ensemble_theory import BaggingRegressor, RandomForestRegressor
+from sklearn_ensemble_theory import (
+    BaggingRegressor,
+    GradientBoostingRegressor,
+    RandomForestRegressor,
+)
 from sklearn_ensemble_theory.averaging import SeriesIntervals
 from sklearn_ensemble_theory.ensembles._time_series import narrowest_ends
 from sklearn_ensemble_theory.inspection import forget_training_rows, shrink
@@ -23,6 +27,12 @@ def series(n, rng, noise=1.0, correlation=0.6):
     for t in range(n):
         error[t] = correlation * error[t - 1] + np.sqrt(1 - correlation**2) * shocks[t]
     return X, np.sin(6 * X[:, 0]) + 2 * X[:, 1] + noise * error
+
+
+def test_other_models_are_refused():
+    for model in (LinearRegression(), GradientBoostingRegressor()):
+        with pytest.raises(TypeError, match=r"such as RandomForest.*got \w+\..*BaggingRegressor"):
+            SeriesIntervals(model)
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,17 @@ import os
 
 import numpy as np
 import pytest
+from sklearn import config_context
+from sklearn.linear_model import Ridge
 
-from sklearn_ensemble_theory import bounds, datasets
+from sklearn_ensemble_theory import (
+    BaggingRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+    bounds,
+    datasets,
+)
 from sklearn_ensemble_theory._signatures import with_checked_arguments
 
 from . import odd_calls
@@ -122,3 +131,39 @@ def test_the_door_of_a_function():
     assert with_checked_arguments(test_scalars_of_numpy_do_not_overflow) is (
         test_scalars_of_numpy_do_not_overflow
     )
+
+
+ROWS = np.random.default_rng(0).random((40, 2))
+UNKNOWN = {
+    "of another library": (
+        lambda: RandomForestRegressor(5).fit(ROWS, ROWS[:, 0]).predict_interval(ROWS, alpha=0.1),
+        r"RandomForestRegressor.predict_interval\(\) .* 'alpha'; use coverage, which is 1 - alpha",
+    ),
+    "of no library": (
+        lambda: RandomForestRegressor(5).fit(ROWS, ROWS[:, 0]).standard_error(ROWS, how="a"),
+        r"RandomForestRegressor.standard_error\(\) .* 'how'; it has X, method",
+    ),
+    "fit": (
+        lambda: HistGradientBoostingRegressor().fit(ROWS, ROWS[:, 0], eval_set=[]),
+        r"HistGradientBoostingRegressor.fit\(\) .* 'eval_set'; use X_val and y_val",
+    ),
+    "fit with keywords of the base learner": (
+        lambda: GradientBoostingRegressor().fit(ROWS, ROWS[:, 0], exposure=ROWS[:, 0]),
+        r"GradientBoostingRegressor.fit\(\) .* 'exposure'; use offset=np.log\(exposure\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNKNOWN)
+def test_unknown_keywords_are_refused_by_the_name_of_the_class(case):
+    call, message = UNKNOWN[case]
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+def test_keywords_of_a_base_learner_are_routed():
+    model = BaggingRegressor(Ridge(), 3, random_state=0)
+    with pytest.raises(ValueError, match="enable_metadata_routing"):
+        model.fit(ROWS, ROWS[:, 0], alpha=1)
+    with config_context(enable_metadata_routing=True), pytest.raises(TypeError, match="alpha"):
+        model.fit(ROWS, ROWS[:, 0], alpha=1)
