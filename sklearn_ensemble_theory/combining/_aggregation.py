@@ -15,7 +15,7 @@ any loss or metric; `tandem_weights` are those of a vote with the smallest bound
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
@@ -176,18 +176,14 @@ class LogRisk(HeldOutRisk):
         return -np.log(mixed)
 
     def solve(self, rule: str, radius: float, positive: bool) -> tuple[np.ndarray, float]:
-        v, gap = best_mixture(self.predictions, self.weight)
-        if rule == "l1":
-            v = v * min(radius, 1.0)
-        elif rule == "l2":
-            v = v * min(radius / float(np.linalg.norm(v)), 1.0)
-        return v, gap
+        return mixture_in_set(MixtureRows(self.predictions, self.weight), rule, radius)
 
     def solve_with_prior(self, share: float) -> tuple[np.ndarray, float]:
         # k more rows, each of whose class one member alone gives a probability.
         k = self.predictions.shape[1]
         rows = np.vstack([self.predictions, np.eye(k)])
-        return best_mixture(rows, np.append(self.weight * (1 - share), np.full(k, share / k)))
+        weight = np.append(self.weight * (1 - share), np.full(k, share / k))
+        return best_mixture(MixtureRows(rows, weight))
 
 
 class MarginRisk(HeldOutRisk):
@@ -559,7 +555,41 @@ MAX_STEPS = 100
 TARGET_GAP = 1e-10
 
 
-def best_mixture(P: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
+class Mixture(Protocol):
+    """What `best_mixture` asks of rows; F is the log-loss of a mixture of k candidates."""
+
+    @property
+    def k(self) -> int: ...
+
+    def model(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """-F'(v) and F''(v)."""
+        ...
+
+    def fall(self, v: np.ndarray, move: np.ndarray) -> float:
+        """F(v) - F(v + move); -inf if a probability is not above 0."""
+        ...
+
+
+class MixtureRows:
+    """Rows in memory: probabilities P > 0 (n, k) of their classes, and weights of sum 1."""
+
+    def __init__(self, P: np.ndarray, weight: np.ndarray) -> None:
+        self.P, self.weight, self.k = P, weight, P.shape[1]
+
+    def model(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        mixed = self.P @ v
+        A = self.P * (np.sqrt(self.weight) / mixed)[:, None]
+        return self.P.T @ (self.weight / mixed), A.T @ A
+
+    def fall(self, v: np.ndarray, move: np.ndarray) -> float:
+        mixed = self.P @ v
+        moved = mixed + self.P @ move
+        if not (moved > 0).all():
+            return -np.inf
+        return float(self.weight @ np.log(moved / mixed))
+
+
+def best_mixture(rows: Mixture) -> tuple[np.ndarray, float]:
     """The mixture of smallest log-loss, and a bound on the distance to the minimum.
 
     With p_ij > 0 the probability that candidate j gives to the class of row i, and weights w of sum
@@ -573,25 +603,22 @@ def best_mixture(P: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
     Stephens and Anitescu 2020 use such steps for mixtures). max_j (-F'(v))_j - 1 bounds F(v) - min
     F, since <-F'(v), v> = 1. O(n k^2) a step; about ten steps.
     """
-    k = P.shape[1]
+    k = rows.k
     v = np.full(k, 1.0 / k)
-    mixed = P @ v
-    root = np.sqrt(weight)
     best, smallest = v, np.inf
     # The gap need not fall with the risk: the point with the smallest one is kept.
     for _ in range(MAX_STEPS):
-        slope = P.T @ (weight / mixed)  # -F'
+        slope, hessian = rows.model(v)
         gap = max(float(slope.max()) - 1.0, 0.0)
         if gap < smallest:
             best, smallest = v, gap
         if gap <= TARGET_GAP:
             break
 
-        # The minimum of the model, from columns with the inner products of 2 sqrt(w) - A_j. The
-        # Gram matrix is enough here: the model is only a step, the gap is measured at the point.
-        A = P * (root / mixed)[:, None]
-        inner = A.T @ root
-        gram = A.T @ A - 2 * (inner[:, None] + inner) + 4 * float(root @ root)
+        # The minimum of the model, from columns with the inner products of 2 sqrt(w) - A_j, where
+        # A^T sqrt(w) = -F'. The Gram matrix is enough here: the model is only a step, the gap is
+        # measured at the point.
+        gram = hessian - 2 * (slope[:, None] + slope) + 4.0
         values, vectors = np.linalg.eigh(gram)
         direction = nearest_in_hull(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T) - v
 
@@ -599,18 +626,25 @@ def best_mixture(P: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
         descent = float(slope @ direction)  # -F'(v; direction)
         if not descent > 0:
             break
-        change, step = P @ direction, 1.0
+        step = 1.0
         while step > 1e-12:
-            moved = mixed + step * change
-            enough = 1e-4 * step * descent - 1e-15
-            if (moved > 0).all() and weight @ np.log(moved / mixed) >= enough:
+            if rows.fall(v, step * direction) >= 1e-4 * step * descent - 1e-15:
                 break
             step /= 2
         else:
             break
-        v, mixed = v + step * direction, moved
-        v[v < 0] = 0.0
+        v = np.maximum(v + step * direction, 0.0)
     return best / best.sum(), smallest
+
+
+def mixture_in_set(rows: Mixture, rule: str, radius: float) -> tuple[np.ndarray, float]:
+    """The best mixture in a length that the set of a rule has, and its bound."""
+    v, gap = best_mixture(rows)
+    if rule == "l1":
+        v = v * min(radius, 1.0)
+    elif rule == "l2":
+        v = v * min(radius / float(np.linalg.norm(v)), 1.0)
+    return v, gap
 
 
 # --- deviances ----------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Weights of members from sums over blocks of held-out rows, instead of tables of all rows.
 
 A rule reads the predictions three times: for their size and the weights of the folds; for the
-losses of the members and a triangular factor of their residuals; and for standard errors.
+losses of the members and a triangular factor of their residuals; and for standard errors. The
+weights of smallest log-loss need some twenty passes more.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,14 @@ from scipy.linalg import qr
 from sklearn_ensemble_theory._blocks import Blocks, SummedFields
 from sklearn_ensemble_theory._scaling import largest_magnitude, power_of_two
 
-from ._aggregation import RISKS, SquaredRisk, least_squares_gap, least_squares_weights
+from ._aggregation import (
+    RISKS,
+    MixtureRows,
+    SquaredRisk,
+    least_squares_gap,
+    least_squares_weights,
+    mixture_in_set,
+)
 from ._member_blocks import HeldOutBlock
 
 
@@ -57,12 +65,38 @@ class Deviations(SummedFields):
     squares: np.ndarray
 
 
+@dataclass
+class MixtureModel(SummedFields):
+    slope: np.ndarray
+    hessian: np.ndarray
+
+
+@dataclass(frozen=True)
+class MixtureOfBlocks:
+    """A `Mixture` of rows in blocks, with a pass over them for each answer."""
+
+    held: Blocks
+    total: float
+    k: int
+
+    def model(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found = self.held.sum(mixture_model, self.total, v)
+        return found.slope, found.hessian
+
+    def fall(self, v: np.ndarray, move: np.ndarray) -> float:
+        return float(self.held.sum(mixture_fall, self.total, v, move))
+
+
 @dataclass(frozen=True)
 class SummedRisk:
-    """The mean losses of the members, and the weights of smallest squared error by a factor."""
+    """The mean losses of the members, and what the smallest risk is found by.
+
+    That is a factor for the squared error, and passes over the blocks for the log-loss.
+    """
 
     means: np.ndarray
     factor: np.ndarray | None
+    mixture: MixtureOfBlocks
     weight: np.ndarray
 
     def candidate_losses(self) -> np.ndarray:
@@ -71,7 +105,8 @@ class SummedRisk:
 
     def solve(self, rule: str, radius: float, positive: bool) -> tuple[np.ndarray, float]:
         """The weights of a rule, and the bound on the distance of their risk to the minimum."""
-        assert self.factor is not None  # of the squared error
+        if self.factor is None:
+            return mixture_in_set(self.mixture, rule, radius)
         v = least_squares_weights(self.factor, rule, radius, positive)
         return v, least_squares_gap(self.factor, v, rule, radius, positive)
 
@@ -104,7 +139,8 @@ class HeldOutSums:
                 record[f"split{k}_score"] = mean * in_units
             largest = float(sums.largest * in_units)
             sizes = [float(a * (a / b)) if b else 0.0 for a, b in zip(found.totals, found.squares)]
-        return cls(SummedRisk(means, sums.factor, np.ones(1)), record, largest, sizes)
+        mixture = MixtureOfBlocks(held, total, len(means))
+        return cls(SummedRisk(means, sums.factor, mixture, np.ones(1)), record, largest, sizes)
 
 
 def fold_weights(block: HeldOutBlock, n_splits: int, of_classes: bool) -> FoldWeights:
@@ -129,6 +165,19 @@ def loss_sums(block: HeldOutBlock, loss: str, unit: float, total: float, n_split
     np.add.at(sums, block.fold, risk.weight[:, None] * losses)
     factor = risk.factor() * risk.unit if isinstance(risk, SquaredRisk) else None
     return LossSums(sums, float(losses.max()), factor)
+
+
+def mixture_rows(block: HeldOutBlock, total: float) -> MixtureRows:
+    risk = risk_of_block(block, "log_loss", 1.0, total)
+    return MixtureRows(risk.predictions, risk.weight)
+
+
+def mixture_model(block: HeldOutBlock, total: float, v: np.ndarray) -> MixtureModel:
+    return MixtureModel(*mixture_rows(block, total).model(v))
+
+
+def mixture_fall(block: HeldOutBlock, total: float, v: np.ndarray, move: np.ndarray) -> float:
+    return mixture_rows(block, total).fall(v, move)
 
 
 def squared_deviations(

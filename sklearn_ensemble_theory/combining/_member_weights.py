@@ -36,8 +36,8 @@ SCORINGS = [StrOptions({"loss", *RISKS, *get_scorer_names()}), callable]
 LOSSES_WITH_PRIOR = ("log_loss", "squared_error")
 LOSSES_OF_MEANS = ("poisson", "gamma")
 CURE_OF_SUMS = (
-    '"best", "uniform", or WeightedMean(weights, loss="squared_error"), also by the names "nnls", '
-    '"l1" and "l2"'
+    '"nnls", "simplex", "l1", "l2", "uniform" or "best", or a WeightedMean of the squared error or '
+    "the log-loss"
 )
 LOSSES_OF_NUMBERS = ("squared_error", "absolute_error", *LOSSES_OF_MEANS)
 
@@ -432,7 +432,7 @@ class WeightedMean(MemberWeights):
 
     def loss_of_sums(self, of_classes: bool) -> str:
         loss = self._loss_name(of_classes)
-        has_sums = loss == "squared_error" or (
+        has_sums = loss in LOSSES_WITH_PRIOR or (
             self.weights == "uniform" and loss not in LOSSES_OF_MEANS
         )
         if self.prior_rows or not has_sums:

@@ -12,6 +12,7 @@ from sklearn_ensemble_theory.combining._aggregation import (
     HingeRisk,
     LogisticRisk,
     LogRisk,
+    MixtureRows,
     SquaredRisk,
     best_mixture,
     greedy_weights,
@@ -227,11 +228,11 @@ def test_log_loss_against_a_general_solver(seed):
 
 def test_log_loss_where_candidates_are_certain_and_wrong():
     own = np.array([[1.0, 1e-16], [1e-16, 1.0], [0.5, 0.4]])
-    v, gap = best_mixture(own, np.full(3, 1 / 3))
+    v, gap = best_mixture(MixtureRows(own, np.full(3, 1 / 3)))
     assert gap <= 1e-10
     assert 0.4 < v[0] < 0.6
     same = np.repeat(own[:, :1], 3, axis=1)
-    v, gap = best_mixture(same, np.full(3, 1 / 3))
+    v, gap = best_mixture(MixtureRows(same, np.full(3, 1 / 3)))
     assert gap <= 1e-10
 
 

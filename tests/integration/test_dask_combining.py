@@ -94,7 +94,8 @@ def test_votes_are_those_of_memory(model, weighted):
 RULES = [
     (0, ["nnls", "simplex", "l1", "l2", "uniform", "best", BestMember("absolute_error")]),
     (2, ["nnls", WeightedMean("l2", positive=False), "uniform", "best", BestMember("hinge")]),
-    (3, ["l1", WeightedMean("simplex", loss="squared_error"), "uniform", "best"]),
+    (3, ["l1", WeightedMean("simplex", loss="squared_error"), "simplex", "best"]),
+    (2, ["simplex", WeightedMean("l2", loss="log_loss", radius=0.5)]),
 ]
 RULES = [(n_classes, rule, True) for n_classes, rules in RULES for rule in rules]
 RULES += [(0, "nnls", False), (2, "best", False), (3, "l2", False)]
@@ -185,7 +186,11 @@ def test_frames_of_unknown_lengths_with_categories_in_a_stack_of_a_vote():
         (StackingRegressor(REGRESSORS, Ridge()), ValueError, "final_estimator=Ridge"),
         (StackingRegressor(REGRESSORS, "greedy"), ValueError, "GreedySelection.*Dask"),
         (StackingRegressor(REGRESSORS, BestMember("r2")), ValueError, "BestMember.*Dask"),
-        (StackingClassifier(CLASSIFIERS, "simplex"), ValueError, "WeightedMean.*squared_error"),
+        (
+            StackingClassifier(CLASSIFIERS, WeightedMean(loss="hinge")),
+            ValueError,
+            "loss='hinge'.*Dask.*squared error",
+        ),
         (StackingRegressor(REGRESSORS, "nnls", cv="prefit"), ValueError, "cv must be an integer"),
         (StackingRegressor(REGRESSORS, "nnls", held_out="cv"), ValueError, "held_out='cv'"),
         (StackingRegressor(REGRESSORS, "nnls", reuse_fits=True), ValueError, "reuse_fits=True"),
