@@ -109,17 +109,26 @@ class HistogramGrowth:
         self.splits: list[Split] = []
         self.doubtful: list[int] = []
         self.draws: FeatureDraws | None = None
+        self.spreads: dict[int, float] = {}  # of the targets in nodes to draw features for
+        self.in_depth = False
         if options.max_features:
             self.draws = FeatureDraws(seed, options.max_features, columns.n_features)
 
     # --- requests -------------------------------------------------------------------------
 
     def requests(self, group: int | None = None) -> Requests:
-        """What is asked of the rows, one after the other; `request` has the splits that remain."""
+        """What is asked of the rows, one after the other; `request` has the splits that remain.
+
+        At most so many nodes of a `group` are open at a time, a level without; with 1 features are
+        drawn in the order of a growth in memory.
+        """
+        self.in_depth = group == 1 and not self.options.max_leaf_nodes
         (root,) = (yield self.request(counted=[0])).sums.astype(np.float64, copy=False)
         # Every feature has all rows in its bins.
         self.add(root[:, 0].sum(axis=-1).tolist(), LEAF, (-np.inf, np.inf))
         if self.may_split(0):
+            if self.draws is not None:  # the root may have been counted before it is asked for
+                self.note_spreads([0], (yield self.request(ranged=[0])))
             best_first = self.options.max_leaf_nodes
             yield from self.by_gain(root) if best_first else self.by_depth(root, group)
 
@@ -127,6 +136,14 @@ class HistogramGrowth:
         """The request, with the splits since the last one."""
         splits, self.splits = self.splits, []
         return TreeRequest(splits, list(counted), list(ranged))
+
+    def to_draw_for(self, ids: list[int]) -> list[int]:
+        """The nodes for which features may be drawn: not for those whose targets are equal."""
+        return [] if self.draws is None else ids
+
+    def note_spreads(self, ids: list[int], reply: TreeReply) -> None:
+        if self.draws is not None:
+            self.spreads.update(zip(ids, reply.ranges.sum(axis=1).tolist()))
 
     def by_depth(self, root: np.ndarray, group: int | None) -> Requests:
         # The leftmost group is on top of the stack: few levels have tables at a time.
@@ -175,7 +192,10 @@ class HistogramGrowth:
                 families.append((small, ids, parent))
         if not families:
             return [], []
-        reply = yield self.request(counted=[small for small, _, _ in families])
+        counted = [small for small, _, _ in families]
+        ranged = self.to_draw_for([i for _, ids, _ in families for i in ids])
+        reply = yield self.request(counted, ranged)
+        self.note_spreads(ranged, reply)
         open_ids, tables = [], []
         for (small, ids, parent), counted in zip(families, reply.sums.astype(float, copy=False)):
             for i in ids:
@@ -196,13 +216,12 @@ class HistogramGrowth:
             if self.interactions is not None:
                 allowed = np.array([self.interactions.allowed(self.paths[i]) for i in part])
             if self.draws is not None:
-                # As in scikit-learn, no features are drawn for a pure node.
-                spread = (yield self.request(ranged=part)).ranges.sum()
-                if spread <= self.same_size:
+                if self.spreads.pop(part[0]) <= self.same_size:  # as in scikit-learn
                     found.append(None)
                     continue
-                # scikit-learn forgets what is constant above where it grows best first.
-                parent = LEAF if self.options.max_leaf_nodes else self.parents[part[0]]
+                # scikit-learn forgets what is constant above where it grows best first; so does a
+                # growth by levels, whose nodes come between a node and its children.
+                parent = self.parents[part[0]] if self.in_depth else LEAF
                 n_values, has_missing = self.occupied(part[0], tables[first])
                 ruled_out = None if allowed is None else ~allowed[0]
                 allowed = self.draws.features(part[0], parent, n_values, has_missing, ruled_out)

@@ -61,6 +61,9 @@ def rows(n=400):
         {"init": "zero", "max_depth": 8},
         {"interaction_cst": [[0, 1]], "monotonic_cst": [1, 0, -1], "max_depth": 5},
         {"interaction_cst": "no_interactions", "loss": "poisson"},
+        {"max_features": 1, "max_leaf_nodes": 9, "max_depth": None},
+        {"max_features": "sqrt", "max_leaf_nodes": 5, "interaction_cst": [[0, 1]]},
+        {"max_features": 2, "max_depth": 2, "min_samples_leaf": 20},
     ],
     ids=lambda p: "-".join(p),
 )
@@ -70,6 +73,43 @@ def test_parameters_of_trees(parameters):
     model = GradientBoostingRegressor(n_estimators=4, random_state=0, **parameters)
     expected = GradientBoostingRegressor(**model.get_params()).fit(X, y)
     assert_same_rounds(in_chunks(model, X, y), expected)
+
+
+@pytest.mark.parametrize("options", [{}, {"subsample": 0.5}, {"n_estimators": "cv"}], ids=str)
+def test_features_that_deep_trees_draw_do_not_depend_on_the_chunks(options):
+    """Each node draws one feature, which is split at the place that all rows say."""
+    X, y = rows()
+    if "n_estimators" in options:
+        options = {"n_estimators": CVRounds(3, max_estimators=8)}
+    model = GradientBoostingRegressor(
+        **{"n_estimators": 8, "max_features": 1, "max_depth": 5, "random_state": 0, **options}
+    )
+    found = [in_chunks(clone(model), X, y, cuts=cuts) for cuts in ((0, 1, 1, 150), (100, 300), ())]
+    for each in found[1:]:
+        assert_same_rounds(each, found[0])
+    drawn = np.concatenate([tree.tree_.feature for tree in found[0].estimators_.flat])
+    assert set(drawn) == {-2, 0, 1, 2}
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+def test_features_are_drawn_at_random(depth):
+    """At nodes of each depth every feature comes in turn; without draws feature 0 is the best."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 4))
+    y = X[:, 0] + 0.1 * rng.standard_normal(300)
+    options = {"n_estimators": 300, "learning_rate": 1e-9, "min_samples_leaf": 5, "random_state": 1}
+    model = GradientBoostingRegressor(max_features=1, max_depth=depth, **options)
+    in_chunks(model, X, y, cuts=(0, 100))
+    counts = np.zeros((depth, 4))
+    for tree in model.estimators_.flat:
+        level = np.zeros(tree.tree_.node_count, dtype=int)
+        for i in range(tree.tree_.node_count):
+            for child in (tree.tree_.children_left[i], tree.tree_.children_right[i]):
+                level[child] = level[i] + 1 if child > 0 else level[child]
+            if tree.tree_.children_left[i] > 0:
+                counts[level[i], tree.tree_.feature[i]] += 1
+    expected = counts.sum(axis=1, keepdims=True) / 4
+    assert (np.abs(counts - expected) < 5 * np.sqrt(expected)).all()
 
 
 WEIGHTS = {

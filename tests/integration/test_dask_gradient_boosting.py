@@ -175,7 +175,6 @@ def test_converted_to_scikit_learn():
         {"max_depth": None},
         {"max_depth": 9},
         {"max_leaf_nodes": 1000},
-        {"max_features": 1},
         {"estimator": BinnedTreeRegressor(min_weight_leaf=2.0)},
         {"estimator": BinnedTreeRegressor(features_per_tree=2)},
         {"loss": "huber"},

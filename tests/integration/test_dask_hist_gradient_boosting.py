@@ -46,6 +46,7 @@ def lazily(*arrays):
         {"max_leaf_nodes": None, "max_depth": 4},
         {"max_leaf_nodes": 6, "l2_regularization": 3.0, "min_samples_leaf": 5},
         {"max_leaf_nodes": 5, "monotonic_cst": [1, 0, 0, 0], "interaction_cst": "pairwise"},
+        {"max_leaf_nodes": 7, "max_features": 0.3, "random_state": 1},
         {"max_leaf_nodes": 4, "max_bins": 16, "learning_rate": 0.3, "random_state": 3},
     ],
     ids=str,
@@ -100,7 +101,6 @@ def test_categories_of_all_chunks():
     "params",
     [
         {"scoring": "r2"},
-        {"max_features": 0.5},
         {"loss": LogCosh()},
         {"max_leaf_nodes": None},
     ],

@@ -48,7 +48,7 @@ from ..._learners import reads_single_precision
 from ..._native.block_passes import RowTargets
 from ..._roots import root_search
 from ..._rows import ChunkedRows, Rows, check_same_kind
-from ..._running import Progress, reworded
+from ..._running import Progress, reworded, seeded
 from ..._worker_memory import check_worker_memory
 from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._columns import MISSING, BinnedColumns, is_wide
@@ -63,7 +63,7 @@ from ...trees._histograms import (
     given_targets,
     ranges_of_nodes,
 )
-from ...trees._options import TreePlan, TreeShape
+from ...trees._options import MAX_SEED, TreePlan, TreeShape
 from ...trees._tree_arrays import LEAF, LeafOutputs, Nodes, nodes_of
 from ...trees._weak_learners import monotonic_after_growth, set_leaf_values, tree_member
 from .._loop import RoundReports
@@ -1166,11 +1166,6 @@ class BlockBoosting:
         growth = TreePlan.of(learner, columns.n_features)
         options = growth.options(self.shape, columns.any_missing, columns.categorical)
         self.options = monotonic_after_growth(options, n_drawn)
-        if self.options.max_features:
-            raise ValueError(
-                f"max_features={learner.max_features!r} needs all rows in memory; with Dask "
-                "collections all features are considered at each node."
-            )
         self.n_blocks, self.rng, self.held_weight = problem.n_blocks, rng, held_weight
         self.ties = np.random.RandomState(0)
         n_classes = problem.n_classes
@@ -1350,7 +1345,10 @@ class BlockBoosting:
                 total = float(reply.sums[0, -1, 0].sum()) * 2.0**-exponent
                 least = max(LEAST_CURVATURE, self.pattern.min_weight_fraction_leaf * total)
                 options = replace(options, min_weight_leaf=least)
-            growths.append(HistogramGrowth(self.columns, options, order, targets, exponent))
+            if options.max_features:  # as a tree with this `random_state` draws and orders them
+                seed = int(seeded(seed).randint(0, MAX_SEED))
+                order = np.arange(self.shape.n_features)
+            growths.append(HistogramGrowth(self.columns, options, order, targets, exponent, seed))
         # The trees of a round grow together: each asks for the sums of its next nodes, and one
         # pass over the rows answers all of them.
         waiting = [growth.requests() for growth in growths]

@@ -176,6 +176,10 @@ class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
     def _is_no_better(self, model: AdditiveModel, unit: float) -> bool:
         """Whether early stopping ends the rounds; `unit` is that of `tol`."""
 
+    def _learner_for(self, learner: Any, n_features: int) -> Any:
+        """The base learner for so many features."""
+        return learner
+
     def _plan_for(self, plan: Plan, problem: Problem) -> Plan:
         """The plan once the rows are known."""
         return plan
@@ -381,6 +385,8 @@ class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
         problem = read_blocks(plan, rows, of_classes, encoder)
         self._check_same_classes(problem.classes, continued)
         problem = replace(problem, loss=self._loss_of_sums(problem.n_classes, plan))
+        learner = self._learner_for(problem.learner, problem.columns.n_features)
+        problem = replace(problem, learner=learner)
         n_rows = problem.summary.targets.n_rows
         plan = replace(plan, learner=problem.learner, patience=self._patience(plan, n_rows))
         n_features = problem.columns.n_features

@@ -205,8 +205,11 @@ class HistogramBoosting(BaseGradientBoosting):
 
     def _plan_for(self, plan: Plan, problem: Problem) -> Plan:
         plan = replace(plan, patience=self._patience(plan, len(problem.rows)))
-        n_drawn = math.ceil(self.max_features * self.n_features_in_)  # rounded up
-        return replace(plan, learner=clone(plan.learner).set_params(max_features=n_drawn))
+        return replace(plan, learner=self._learner_for(plan.learner, self.n_features_in_))
+
+    def _learner_for(self, learner: Any, n_features: int) -> Any:
+        n_drawn = math.ceil(self.max_features * n_features)  # rounded up
+        return clone(learner).set_params(max_features=n_drawn)
 
     def _patience(self, plan: Plan, n_rows: int) -> int | None:
         if isinstance(self.early_stopping, str) and n_rows > MANY_ROWS:
@@ -346,14 +349,6 @@ class HistogramBoosting(BaseGradientBoosting):
     def _fit_chunks(self, rows: ChunkedRows, validation: ChunkedRows | None = None) -> None:
         self._begin_stopping(validation is not None)
         super()._fit_chunks(rows, validation)
-
-    def _check_chunks(self, plan: Plan) -> None:
-        if self.max_features < 1:
-            raise ValueError(
-                f"max_features={self.max_features!r} needs all rows in memory; with Dask "
-                "collections leave it at its default."
-            )
-        super()._check_chunks(plan)
 
     # --- scikit-learn's conventions ---------------------------------------------------------------
 
