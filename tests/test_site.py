@@ -189,6 +189,7 @@ def test_long_names_may_break_and_cells_are_legible():
     long = "HistGradientBoostingClassifier"
     broken = "Hist<wbr class=long>Gradient<wbr class=long>Boosting<wbr class=long>Classifier"
     assert fitted(code(long)) == code(broken)
+    assert fitted(code("a_b" * 15)) == code("a_<wbr class=line>b" * 15)
     assert fitted(f"<h1>{long}<a") == f"<h1>{broken}<a"
     assert fitted("<td>≈ 0.3 ± 0.1</td>") == '<td class="short">≈&#160;0.3&#160;±&#160;0.1</td>'
     assert fitted("<td>≈ 0.3 of all rows</td>") == "<td>≈&#160;0.3 of all rows</td>"

@@ -2,7 +2,8 @@
 
 - A long name may break between its words: `AdditiveBoosting|Regressor`, `hoeffding_|tail`. The
   `<wbr>` is no letter: a copy of the name does not have it. `custom.css` uses it in tables, titles
-  and signatures; on wide screens only in heads of tables and in names that are `LONG`.
+  and signatures, and in text for names of more than a `LINE`; on wide screens only in heads of
+  tables, and in their names that are `LONG`.
 - A cell of a table with a sentence has the class `sentence`: it is wide enough to be read. A
   `short` one, such as a number, is as wide as its text.
 - A number and its sign, as in "≈ 0.3" or "3 → 2", stay on one line of a cell.
@@ -16,13 +17,15 @@ BREAKS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[a-z0-9]_)(?=[a-z0-9])|(?<=\w[.
 SIGNATURE = re.compile(r'<span class="sig-name descname">|(?<=<span class="sig-paren">\(</span>)')
 CELL = re.compile(r"<td>(.*?)</td>", re.DOTALL)
 SIGNS = re.compile(r"(?<=[≈→±]) | (?=[→±%])")
-LONG, SENTENCE, SHORT = 28, 60, 12  # letters
+LONG, LINE = 28, 44  # letters of a name
+SENTENCE, SHORT = 60, 12  # and of a cell
 
 
 def breakable(name):
     """A name with the places where it may break."""
-    kind = "<wbr class=long>" if len(name.group()) > LONG else "<wbr>"
-    return BREAKS.sub(kind, name.group())
+    size = len(name.group())
+    kind = " class=line" if size > LINE else " class=long" if size > LONG else ""
+    return BREAKS.sub(f"<wbr{kind}>", name.group())
 
 
 def readable(cell):

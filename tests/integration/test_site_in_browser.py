@@ -217,3 +217,6 @@ def test_a_search_finds_the_page(page, address, words):
     links = page.locator("#search-results ul.search > li > a").all()[:3]
     found = [link.get_attribute("href").split("#")[0].split("?")[0] for link in links]
     assert {f"{name}.html" for name in SEARCHES[words]} & set(found), found
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_selector("html[data-theme=dark]")
+    assert page.evaluate(FAINT) == []

@@ -87,7 +87,7 @@ for axis, (title, table) in zip(axes, tables.items()):
     axis.axvline(1, color="black", linestyle=":")
     axis.set_title(title, fontsize=10)
     means[title] = mean
-axes[1].set_xlabel("loss of new rows over that of the best member")
+figure.supxlabel("loss of new rows over that of the best member", fontsize=10)
 axes[0].set_yticks(np.arange(len(names)), names)
 axes[0].invert_yaxis()
 plt.show()
