@@ -24,7 +24,7 @@ from sphinx_gallery.utils import scale_image
 logger = logging.getLogger(__name__)
 PANEL_WIDTH = 3.3  # inches: 10 points are 8 pixels of 200
 WIDE = 7.5  # inches: more than one panel beside another
-PIXELS = 100  # of an inch, in the pictures of docs/_static
+PIXELS = 100  # of an inch
 MARGIN = 0.06
 drawn = {}  # the script -> the picture of its first panel
 folder = tempfile.TemporaryDirectory()
@@ -134,10 +134,18 @@ class GalleryFigure(SphinxDirective):
         self.assert_has_content()
         parsed = self.parse_content_to_nodes()
         caption += parsed[0].children
-        if not Path(self.env.srcdir, uri).exists():
+        path = Path(self.env.srcdir, uri)
+        if not path.exists():
             return [nodes.paragraph("", "", *caption.children)]
         text = " ".join(caption.astext().split())
-        return [nodes.figure("", nodes.image(uri=f"/{uri}", alt=text), caption)]
+        picture = nodes.image(uri=f"/{uri}", alt=text)
+        if is_wide(path):
+            picture = nodes.container("", picture, classes=["wide-figure"])
+        return [nodes.figure("", picture, caption)]
+
+
+def is_wide(path):
+    return plt.imread(path).shape[1] > WIDE * PIXELS
 
 
 def mark_wide_pictures(app, doctree):
@@ -146,7 +154,7 @@ def mark_wide_pictures(app, doctree):
         path = Path(app.srcdir, image["uri"])
         alone = isinstance(image.parent, nodes.paragraph) and len(image.parent.children) == 1
         is_file = path.suffix == ".png" and path.exists()
-        if alone and is_file and plt.imread(path).shape[1] > WIDE * PIXELS:
+        if alone and is_file and is_wide(path):
             image.parent["classes"].append("wide-figure")
 
 
