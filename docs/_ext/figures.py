@@ -62,9 +62,14 @@ def unlabelled(figure):
 
 
 def draw_first_panel(figure, path):
-    """Save the first panel of a figure, without legend, so small that its text is legible."""
+    """Save the first panel of a figure, without legends and columns of text beside it.
+
+    It is so small that its letters are legible.
+    """
     size, panel = figure.get_size_inches(), figure.axes[0]
-    hidden = [*figure.legends, *(a.get_legend() for a in figure.axes), figure._suptitle]
+    figure.canvas.draw()
+    columns = [text for text in panel.texts if not panel.bbox.overlaps(text.get_window_extent())]
+    hidden = [*figure.legends, *(a.get_legend() for a in figure.axes), figure._suptitle, *columns]
     hidden = [part for part in hidden if part is not None and part.get_visible()]
     for part in hidden:
         part.set_visible(False)
