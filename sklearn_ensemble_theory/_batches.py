@@ -403,7 +403,7 @@ def _check_is_read_again(given: Any) -> None:
         ) from None
     if iterator is given:
         raise TypeError(
-            f"batches is a {type(given).__name__}, which ends after one pass, and the fit may read "
+            f"batches is a {type(given).__name__}, which ends after one pass, but the fit may read "
             f"the rows several times: {NEW_ITERATOR}."
         )
 

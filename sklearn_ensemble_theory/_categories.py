@@ -262,8 +262,8 @@ def check_same_columns(estimator: Fitted, X: Any, learner: Any) -> None:
     for j in np.flatnonzero(now & ~before if by_dtype else now != before).tolist():
         kinds = ["categorical", "numerical"] if before[j] else ["numerical", "categorical"]
         raise ValueError(
-            f"categorical_features must be those of the previous fit with warm_start=True: feature "
-            f"{features.label(j)} was {kinds[0]}, and is {kinds[1]} now."
+            "categorical_features must be the same as in the previous fit with warm_start=True: "
+            f"feature {features.label(j)} was {kinds[0]}, and is {kinds[1]} now."
         )
     if known is None or not takes:
         return

@@ -346,7 +346,9 @@ def places_of_labels(labels: np.ndarray, member: Any, classes: np.ndarray) -> np
         return checked_codes(labels, member, len(classes))  # labels that are positions: no search
     codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     if not (classes.take(codes) == labels).all():
-        raise ValueError(f"estimator: {type(member).__name__} predicts labels that are no classes.")
+        raise ValueError(
+            f"estimator: {type(member).__name__} predicts labels that are not among the classes."
+        )
     return codes
 
 
@@ -409,7 +411,9 @@ def checked_codes(labels: np.ndarray, member: Any, n_classes: int) -> np.ndarray
     except (TypeError, ValueError):  # text, which is no position
         codes = np.full(np.shape(labels), -1)
     if not ((codes == labels) & (codes >= 0) & (codes < n_classes)).all():
-        raise ValueError(f"estimator: {type(member).__name__} predicts labels that are no classes.")
+        raise ValueError(
+            f"estimator: {type(member).__name__} predicts labels that are not among the classes."
+        )
     return codes
 
 

@@ -299,12 +299,12 @@ def check_continued(estimator: Fitted, X: Any, learner: Any) -> None:
     if now.n != before.n:
         raise ValueError(
             f"X has {now.n} features, but {type(estimator).__name__} is expecting {before.n} "
-            "features as input, which warm_start=True goes on with."
+            "features as input, as in the previous fit, which warm_start=True continues."
         )
     if now.names and before.names and now.names != before.names:
         raise ValueError(
-            "The feature names should match those of the fit that warm_start=True goes on with, in "
-            f"the same order: {list(before.names)}; got {list(now.names)}."
+            "The feature names should match those of the previous fit, which warm_start=True "
+            f"continues, in the same order: {list(before.names)}; got {list(now.names)}."
         )
     check_same_columns(estimator, X, learner)
 

@@ -372,7 +372,7 @@ def _layers(model: Predictor, name: str) -> list[Any]:
                 inside = last.steps[-1][1] if last.steps else None
                 if inside is None or isinstance(inside, str):
                     raise TypeError(
-                        f"{name} asks the last step of a pipeline, which is {inside!r} here; it "
+                        f"{name} calls the last step of a pipeline, which is {inside!r} here; it "
                         f"must be an estimator with this method: {ESTIMATORS[name]}."
                     )
             elif isinstance(last, TransformedTargetRegressor):

@@ -147,7 +147,9 @@ def test_numbers_in_any_form(cls, kind):
 @pytest.mark.parametrize("name", ["BaggingClassifier", "DivideAndConquerClassifier"])
 def test_labels_that_are_no_classes(name):
     learner = Classifier(lambda values: np.full(np.shape(values), "a"))
-    with pytest.raises(ValueError, match="Classifier predicts labels that are no classes"):
+    with pytest.raises(
+        ValueError, match="Classifier predicts labels that are not among the classes"
+    ):
         fitted(named(name), learner, voting="hard").predict(ROWS)
 
 

@@ -52,7 +52,7 @@ def check_learner(owner: object, estimator: Predictor) -> None:
     if isinstance(owner, ClassifierMixin) and not is_classifier(estimator):
         raise ValueError(
             f"estimator must be a classifier, got {type(estimator).__name__}, whose predictions "
-            "are no labels."
+            "are not labels."
         )
 
 

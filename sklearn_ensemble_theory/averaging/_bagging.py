@@ -387,15 +387,14 @@ class BaseBagging(
             )
         if self.max_samples == "stable" or isinstance(self.max_samples, StableSamples):
             raise ValueError(
-                'max_samples="stable" is of members drawn from all rows and cannot be used with '
-                "Dask collections, whose members are drawn from chunks; give a number."
+                'max_samples="stable" needs members drawn from all rows, but with Dask collections '
+                "they are drawn from chunks; give a number."
             )
         is_pac = self.n_estimators == "pac" or isinstance(self.n_estimators, PACMembers)
         if is_pac and len(rows.given) > 1:
             raise ValueError(
-                'n_estimators="pac" is the number of members that are drawn from all rows, and a '
-                f"member is drawn from one of {len(rows.given)} chunks here; give a number, or use "
-                "X.rechunk(-1)."
+                'n_estimators="pac" needs members drawn from all rows, but here each is drawn from '
+                f"one of {len(rows.given)} chunks; give a number, or use X.rechunk(-1)."
             )
         learner = self._learner_for(rows.meta)
         unfitted = clone(self)  # without the members of a fit before

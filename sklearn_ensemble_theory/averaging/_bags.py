@@ -781,8 +781,8 @@ def begin(plan: BaggingPlan, problem: BaggingProblem, before: Bag | None = None)
     learner, spec, X, y = prepared(plan, problem, scheme)
     if plan.by_column and spec.prepared is None and not spec.all_features:
         raise ValueError(
-            "max_features must be 1.0 where the base learner has categorical features or "
-            "interaction_cst, and gets parameters of its fit."
+            "max_features must be 1.0 if the base learner has categorical features or "
+            "interaction_cst and parameters are passed to its fit."
         )
     if not spec.checked and spec.prepared is None and reads_single_precision(learner):
         check_single_precision(X)  # rows that no member draws may be far ones
@@ -860,7 +860,7 @@ def check_same_groups(before: SamplingScheme | RowsInChunks, now: SamplingScheme
     either = one is not None or other is not None
     if either and (one is None or other is None or not np.array_equal(one, other)):
         raise ValueError(
-            "groups must be those of the previous fit with warm_start=True, or None in both."
+            "groups must be the same as in the previous fit with warm_start=True, or None in both."
         )
 
 

@@ -229,7 +229,8 @@ class BaseForest(WeighsClasses, BaseBagging):  # "balanced_subsample" is by the 
         known = getattr(self, "_member_spec", None) if self.warm_start else None
         if known is not None and known.honest != share:
             raise ValueError(
-                f"honesty={self.honesty!r} must be that of the previous fit with warm_start=True."
+                f"honesty={self.honesty!r} must be the same as in the previous fit with "
+                "warm_start=True."
             )
         if not share:
             return 0.0

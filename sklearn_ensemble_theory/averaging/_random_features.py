@@ -231,7 +231,7 @@ def check_random(transformer: Any) -> None:
     """ValueError where all clones of the transformer would be the same."""
     if not random_state_names(transformer):
         raise ValueError(
-            f"projection={type(transformer).__name__} has no parameter random_state, so that all "
+            f"projection={type(transformer).__name__} has no parameter random_state, so all "
             "members would be the same; use it as the first step of a Pipeline instead."
         )
 

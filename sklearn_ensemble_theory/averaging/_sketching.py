@@ -331,8 +331,8 @@ class SketchedLinearRegression(
         if s < d and self.alpha == 0:
             raise ValueError(
                 f"sketch_size={size!r} gives sketches of {s} rows, fewer than the {d} features of "
-                "X, so that least squares has no unique solution. Use a larger sketch_size, or "
-                "alpha > 0."
+                "X, so least squares has no unique solution. Use a larger sketch_size, or alpha > "
+                "0."
             )
         return s
 

@@ -246,6 +246,6 @@ def _checked_size(n_samples: int, max_samples: Any, bootstrap: Any) -> float:
     if bootstrap in (False, "bernoulli") and size >= n_samples:
         raise ValueError(
             f"max_samples={max_samples!r} of {n_samples} rows with bootstrap={bootstrap!r} is all "
-            "of them, so that no member is without a row; use fewer."
+            "of them, so no row is left out of a member; use fewer."
         )
     return size

@@ -407,13 +407,13 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
             kind = is_classifier if isinstance(self, ClassifierMixin) else is_regressor
             if isinstance(learner, type) or not hasattr(learner, "fit") or not kind(learner):
                 raise ValueError(
-                    f"members has {given!r}, which is no name of the library and no "
+                    f"members has {given!r}, which is neither a name of the library nor a "
                     f"{kind.__name__[3:]} with fit."
                 )
             if pair is None:
                 name = next(each for each in numbered(name) if each not in known)
         if not isinstance(name, str):
-            raise ValueError(f"members has the name {name!r}, which is no text.")
+            raise ValueError(f"members has the name {name!r}, which is not a string.")
         if name in known:
             raise ValueError(f"members has the name {name!r} twice; give pairs of other names.")
         return name, learner
@@ -879,7 +879,9 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
             If only one of X and y is given, or `drop_unused` has removed the held-out rows.
         """
         if (X is None) != (y is None):
-            raise ValueError("error_bound needs X and y, or none of both for the rows of the fit.")
+            raise ValueError(
+                "error_bound needs both X and y, or neither of them for the rows of the fit."
+            )
         if X is None:
             held = self._held_out()
             wrong = held.predictions.argmax(axis=1) != held.y

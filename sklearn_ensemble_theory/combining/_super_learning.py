@@ -340,8 +340,7 @@ def refuse_outputs(values: np.ndarray, classes: np.ndarray | None) -> None:
     off = np.abs(values.sum(axis=1) - 1.0)
     if values.min() < -LARGEST_ERROR or off.max() > LARGEST_ERROR:
         raise ValueError(
-            "what it predicts are no probabilities: some are below 0, or those of a row have a sum "
-            "other than 1."
+            "its predictions are not probabilities: some are below 0, or a row does not sum to 1."
         )
 
 

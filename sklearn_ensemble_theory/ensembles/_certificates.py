@@ -111,7 +111,7 @@ def out_of_bag_bound(ensemble: Ensemble, method: str, delta: float | None) -> fl
         )
     if delta is None:
         raise ValueError(
-            "A bound from out-of-bag rows is one on the error on new rows: delta must be a number, "
+            "A bound from out-of-bag rows is on the error on new rows: delta must be a number, "
             "such as 0.05."
         )
     if not (isinstance(delta, Real) and 0 < delta <= 1):
@@ -129,13 +129,14 @@ def out_of_bag_losses(ensemble: Ensemble) -> VoteLosses:
     scheme = ensemble.draws.scheme
     if scheme.bootstrap in ("moving_block", "stratified"):
         raise ValueError(
-            f"{what} need rows that are independent of the draws and of each other, which those of "
-            f"bootstrap={scheme.bootstrap!r} are not; give held-out rows X and y."
+            f"{what} need rows that are independent of the draws and of each other, which the rows "
+            f"of bootstrap={scheme.bootstrap!r} are not; give held-out rows X and y."
         )
     if scheme.bootstrap == "bernoulli" and ensemble.draws.empty == "mean":
         raise ValueError(
-            f"{what} need members that depend on no row outside of them, and with empty='mean' "
-            "those without rows depend on all; use another `empty`, or give held-out rows X and y."
+            f"{what} need members that do not depend on rows that they did not draw, but with "
+            "empty='mean' members without rows depend on all rows; use another `empty`, or give "
+            "held-out rows X and y."
         )
     training = kept_rows(ensemble, what)
     if training.X is None:

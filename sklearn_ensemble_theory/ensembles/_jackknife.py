@@ -207,8 +207,8 @@ def jackknife_of(ensemble: Ensemble, method: str) -> "Jackknife | UStatistic":
     if method != "jackknife" and not np.isfinite(scheme.jackknife_scale):
         raise ValueError(
             f"With bootstrap={scheme.bootstrap!r} and max_samples={ensemble.max_samples} every "
-            "member is fitted to every row with the same weight, so that the variance over "
-            "training sets cannot be estimated."
+            "member is fitted to every row with the same weight, so the variance over training "
+            "sets cannot be estimated."
         )
     if method != "infinitesimal":
         check_rows_outside(ensemble, "Standard errors by the jackknife")

@@ -93,7 +93,7 @@ def columns_of(model: Fitted) -> Columns:
     if importances is None:
         raise ValueError(
             f"{type(model).__name__} has no table: it has no terms, rules, weights or "
-            "feature_importances_. export.frame lists the models that have."
+            "feature_importances_. The docstring of export.frame lists the models that have one."
         )
     return {"feature": feature_names(model), "importance": importances}
 

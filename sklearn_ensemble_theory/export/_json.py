@@ -264,7 +264,9 @@ def from_json(text: str | bytes) -> Any:
     """
     document = _parsed(text)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ValueError(f"This is no document of an additive model, whose format is {FORMAT!r}.")
+        raise ValueError(
+            f"This is not a document of an additive model, whose format is {FORMAT!r}."
+        )
     version, name = document.get("version"), document.get("estimator")
     if version != VERSION or isinstance(version, bool):
         raise ValueError(
@@ -445,7 +447,7 @@ def _parsed(text: Any) -> Any:
         raise TypeError(f"text must be a str or bytes; got {type(text).__name__}.")
 
     def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no number of JSON")
+        raise ValueError(f"{constant} is not a number of JSON")
 
     def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -456,7 +458,7 @@ def _parsed(text: Any) -> Any:
     try:
         return loads(text, parse_constant=refuse, object_pairs_hook=distinct)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"The text is no JSON: {error}.") from None
+        raise ValueError(f"The text is not JSON: {error}.") from None
 
 
 def _demand(holds: Any, message: str) -> None:

@@ -109,8 +109,8 @@ def onnx(
     names = plain.names if by_column else ["X"]
     if wrong := [name for i, name in enumerate(names) if name in [*outputs, "", *names[:i]]]:
         raise ValueError(
-            f"The input {wrong[0]!r} has no name of its own: it is that of an output or of another "
-            "feature, or empty; rename the feature before fit."
+            f"The input {wrong[0]!r} needs a name of its own: its name is empty, or that of an "
+            "output or of another feature; rename the feature before fit."
         )
     terms = plain.terms if with_terms else (plain.terms_that_matter() or plain.terms[:1])
     cuts = cuts_of_terms(plain, terms, np.dtype(dtype))

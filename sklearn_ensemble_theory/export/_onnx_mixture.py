@@ -85,8 +85,8 @@ def graph_of_mixture(model: SuperLearner, dtype: str, by_column: bool, opset: in
     inputs = names if by_column else ["X"]
     if wrong := [name for i, name in enumerate(inputs) if name in [*outputs, "", *inputs[:i]]]:
         raise ValueError(
-            f"The input {wrong[0]!r} has no name of its own: it is that of an output or of another "
-            "feature, or empty; rename the feature before fit."
+            f"The input {wrong[0]!r} needs a name of its own: its name is empty, or that of an "
+            "output or of another feature; rename the feature before fit."
         )
     graph = Graph(dtype, inputs)
     x = graph.node("Concat", *inputs, axis=1) if by_column else "X"
@@ -99,8 +99,8 @@ def graph_of_mixture(model: SuperLearner, dtype: str, by_column: bool, opset: in
             own = predictions_of(member, rows)
         except (ValueError, TypeError) as error:
             raise ValueError(
-                f"The member {name!r}, of weight {weight:.2g}, has no form in ONNX: {error} Fit "
-                f"again with members=... without {name!r}."
+                f"The member {name!r}, of weight {weight:.2g}, cannot be converted to ONNX: "
+                f"{error} Fit again with members=... without {name!r}."
             ) from error
         part = graph.node("Mul", own, graph.constant(np.array(weight)))
         total = graph.node("Add", total, part) if total else part
@@ -142,8 +142,8 @@ def _tempered(graph: Graph, P: str, tempering: Tempering) -> str:
 def predictions_of(member: Any, rows: Rows) -> str:
     """What a fitted member predicts, in double precision: (n, 1), or probabilities (n, K)."""
     raise ValueError(
-        "export.onnx knows forests, boosting, additive models, bagged neighbours and linear "
-        f"models, and no {type(member).__name__}."
+        "export.onnx supports forests, boosting, additive models, bagged neighbours and linear "
+        f"models, but not {type(member).__name__}."
     )
 
 

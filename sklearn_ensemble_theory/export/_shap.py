@@ -170,8 +170,8 @@ def shap(model: FittedPredictor, X: Any = None) -> Any:
 def terms_of(model: FittedPredictor) -> TreeTerms:
     """The sum of trees of a fitted ensemble, by its class."""
     raise ValueError(
-        f"{type(model).__name__} is no sum of trees for shap. export.shap takes bagging, forests, "
-        "gradient boosting and weighted votes; of a single tree or stump pass "
+        f"{type(model).__name__} is not a sum of trees for shap. export.shap takes bagging, "
+        "forests, gradient boosting and weighted votes; of a single tree or stump pass "
         "export.sklearn(model), of an additive model call its `explain`."
     )
 

@@ -351,7 +351,7 @@ def test_warm_start_continues_the_same_groups_only():
     at_once = BaggingRegressor(n_estimators=9, random_state=0).fit(X, y, groups=groups)
     np.testing.assert_array_equal(grown.predict(X), at_once.predict(X))
     for other in (None, groups[::-1]):
-        with pytest.raises(ValueError, match="groups must be those of the previous fit"):
+        with pytest.raises(ValueError, match="groups must be the same as in the previous fit"):
             grown.set_params(n_estimators=12).fit(X, y, groups=other)
 
 

@@ -274,7 +274,7 @@ def test_errors(regression):
         with pytest.raises(ValueError, match=message):
             RandomForestRegressor(3, **{"honesty": True, **parameters}).fit(X, y)
     forest = RandomForestRegressor(3, warm_start=True, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="must be that of the previous fit"):
+    with pytest.raises(ValueError, match="must be the same as in the previous fit"):
         forest.set_params(n_estimators=5, honesty=True).fit(X, y)
 
 

@@ -506,7 +506,7 @@ def test_what_cannot_be_refitted():
     x = rng.uniform(size=(500, 2))
     model = L2BoostingRegressor(5, max_bins=[np.arange(1, 99) / 99] * 2, interactions=[(0, 1)])
     model.fit(x, x.prod(axis=1))
-    with pytest.raises(ValueError, match="has so many bins that its pairs have merged ones"):
+    with pytest.raises(ValueError, match="has so many bins that its pairs merge them"):
         model.refit(x**2, x.prod(axis=1), [0, 1, (0, 1)])
     assert len(model.refit(x**2, x.prod(axis=1), [0]).edits_) == 1
 

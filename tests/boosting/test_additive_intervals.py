@@ -231,8 +231,8 @@ def test_what_is_refused():
         clone(FOLDED).partial_fit(X, Y)
     assert not hasattr(LogitBoostClassifier(5).fit(X, Y > 1), "predict_set")
     for params, message in (
-        ({"held_out": 3}, "folds of its own: use held_out='cv'"),
-        ({"n_estimators": 5, "cv": 4, "held_out": 3}, "folds of its own: use held_out='cv'"),
+        ({"held_out": 3}, "already has folds: use held_out='cv'"),
+        ({"n_estimators": 5, "cv": 4, "held_out": 3}, "already has folds: use held_out='cv'"),
         ({"n_estimators": CVRounds(prediction="mean")}, "prediction='refit'"),
         ({"n_estimators": CVRounds(scoring="r2")}, "scoring='loss'"),
     ):

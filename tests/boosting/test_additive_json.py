@@ -248,14 +248,14 @@ def test_other_documents():
         with pytest.raises(TypeError, match="text must be a str or bytes"):
             export.from_json(wrong)
     for wrong, message in [
-        ("", "no JSON"),
-        (text[:-1], "no JSON"),
-        (b"\xff\xfe\xfd", "no JSON"),
-        ("[" * 100_000, "no JSON"),
+        ("", "not JSON"),
+        (text[:-1], "not JSON"),
+        (b"\xff\xfe\xfd", "not JSON"),
+        ("[" * 100_000, "not JSON"),
         ('{"a": 1, "a": 2}', "a key twice"),
-        ('{"a": NaN}', "NaN is no number of JSON"),
-        ("[]", "no document of an additive model"),
-        ("{}", "no document of an additive model"),
+        ('{"a": NaN}', "NaN is not a number of JSON"),
+        ("[]", "not a document of an additive model"),
+        ("{}", "not a document of an additive model"),
         (text.replace('"version": 1', '"version": 2'), "version 2; this release .* version 1"),
         (text.replace('"version": 1', '"version": true'), "version True"),
         (text.replace('"version": 1', '"version": "1"'), "version '1'"),

@@ -109,10 +109,10 @@ def test_bad_input(monkeypatch):
 def test_names_that_clash():
     X = pd.DataFrame(np.eye(6)[:, :2], columns=["variable", "scores"])
     model = L2BoostingRegressor(5).fit(X, np.arange(6.0))
-    with pytest.raises(ValueError, match="The input 'variable' has no name of its own"):
+    with pytest.raises(ValueError, match="The input 'variable' needs a name of its own"):
         export.onnx(model, inputs="columns")
     model = LogitBoostClassifier(5).fit(X, np.arange(6) % 2)
-    with pytest.raises(ValueError, match="The input 'scores' has no name of its own"):
+    with pytest.raises(ValueError, match="The input 'scores' needs a name of its own"):
         export.onnx(model, inputs="columns")
 
 

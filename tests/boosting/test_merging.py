@@ -246,7 +246,7 @@ def test_sums_that_do_not_fit_together():
         ([first, kept(exclude=["a"])], r"models\[1\] has other bins of feature 'a'"),
         (
             [kept(X[["a"]], max_bins=[[]]), kept(X[["a"]], max_bins=[[]], exclude=["a"])],
-            "feature 'a' is excluded from one of both",
+            "feature 'a' is excluded from one of the two",
         ),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -393,7 +393,7 @@ def test_arguments_of_merging():
         ([first], None, "mean", "method must be 'average' or 'sums'; got 'mean'"),
         ([chunk, first], None, "sums", r"models\[1\] has no sums over rows"),
         ([chunk.remove_terms(["a"])], None, "sums", r"models\[0\] has no sums over rows"),
-        ([chunk], [1], "sums", "weights are those of averages"),
+        ([chunk], [1], "sums", "weights are for method='average'"),
         ([chunk, folds], None, "sums", r"models\[1\] has 5 folds, but models\[0\] has 0"),
         ([chunk, large], None, "sums", "too large compared"),
     ]:

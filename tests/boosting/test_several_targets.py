@@ -208,7 +208,7 @@ def test_a_continued_fit_is_one_fit(multi_output, loss):
     model.set_params(n_estimators=25).fit(X, Y)
     assert_array_equal(model.predict(X), boosted(n_estimators=25, **given).fit(X, Y).predict(X))
     other = {"one_tree": "separate", "separate": "one_tree"}[multi_output]
-    with pytest.raises(ValueError, match="multi_output must be that of the previous fit"):
+    with pytest.raises(ValueError, match="multi_output must be the same as in the previous fit"):
         model.set_params(n_estimators=30, multi_output=other).fit(X, Y)
     model.set_params(multi_output=multi_output)
     with pytest.raises(ValueError, match="y must have 3 columns"):

@@ -332,7 +332,7 @@ def test_errors_on_new_rows_are_below_their_bound():
     own = model.error_bound(delta=0.01)
     assert own == pytest.approx(stats.beta.ppf(0.99, k + 1, len(held.y) - k))
     assert own > wrong / len(y_new)
-    with pytest.raises(ValueError, match="needs X and y"):
+    with pytest.raises(ValueError, match="needs both X and y"):
         model.error_bound(X_new)
     with pytest.raises(ValueError, match="drop_unused"):
         model.drop_unused().error_bound()

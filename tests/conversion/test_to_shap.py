@@ -139,7 +139,7 @@ def test_what_is_no_sum_of_trees_is_refused(name, kind, params, message):
 def test_models_that_are_no_sums_of_trees():
     X, targets, _ = diabetes()
     for model in (package.L2BoostingRegressor(2), package.DecisionStumpRegressor()):
-        with pytest.raises(ValueError, match=f"{type(model).__name__} is no sum of trees"):
+        with pytest.raises(ValueError, match=f"{type(model).__name__} is not a sum of trees"):
             export.shap(model.fit(X, targets["real"]))
 
 

@@ -554,11 +554,11 @@ class BaseAdditive(FitsBatches, ReadsOnce, BaseEstimator):
         if is_set and self.cv is not None and repr(own) != repr(self.cv):
             raise ValueError(
                 f"cv={self.cv!r} and n_estimators=CVRounds(cv={own!r}) are different folds, but a "
-                "fit has the same ones for all choices: use cv, and CVRounds without it."
+                "fit uses the same folds for all choices: use cv, and CVRounds without it."
             )
         if self._holds_out_others() and (rounds is not None or self.cv is not None):
             raise ValueError(
-                "cv or n_estimators='cv' has folds of its own: use held_out='cv', and cv=... for "
+                "cv or n_estimators='cv' already has folds: use held_out='cv', and cv=... for "
                 "other folds."
             )
         return rounds

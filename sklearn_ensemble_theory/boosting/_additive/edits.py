@@ -102,7 +102,7 @@ def refuse_edited(model: AdditiveModel, what: str) -> None:
     """Raise a ValueError where the functions are no longer those of the rounds."""
     if model.edits:
         raise ValueError(
-            f"{what} the fit, and this model was edited after it (see edits_). Ask the model "
+            f"{what} the fit, and this model was edited after it (see edits_). Use the model "
             "before the edits."
         )
 
@@ -330,8 +330,8 @@ def with_refitted(
         one, other = (each.pair_maps[j][:n_bins] for each in (terms, fitted))
         if not np.array_equal(one, other):
             raise ValueError(
-                f"Feature {names[j]!r} has so many bins that its pairs have merged ones, which "
-                "differ for these rows; refit its pairs in a model of at most 64 bins."
+                f"Feature {names[j]!r} has so many bins that its pairs merge them, and differently "
+                "for these rows; refit its pairs in a model of at most 64 bins."
             )
     constant = fitted.intercept - terms.intercept
     new = replace(model, terms=_with_missing_bins_of(terms, fitted), folds=None)

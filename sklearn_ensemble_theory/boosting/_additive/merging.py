@@ -129,7 +129,7 @@ def merge_additive_models(
         if features.names is not None:
             new.feature_names_in_ = np.array(features.names, dtype=object)
     elif weights is not None:
-        raise ValueError("weights are those of averages; sums have the weights of the rows.")
+        raise ValueError("weights are for method='average'; sums have the weights of the rows.")
     else:
         new.fit_to_sums(_added_sums(models))
     return new
@@ -157,7 +157,7 @@ def _check_same_bins(models: Sequence[BaseAdditive], bins: Sequence[FeatureBins]
         if len(differing):
             raise ValueError(
                 f"models[{k}] has other terms than models[0]: feature "
-                f"{features.label(differing[0])} is excluded from one of both."
+                f"{features.label(differing[0])} is excluded from one of the two."
             )
 
 
@@ -285,7 +285,7 @@ def _all_categories(
             if (known is None) != (found[j] is None) and j in seen:
                 raise ValueError(
                     f"models[{k}] has other categories of feature {features.label(j)} than "
-                    f"models[{seen[j]}]: in one of both it has numbers."
+                    f"models[{seen[j]}]: in one of the two it has numbers."
                 )
             seen.setdefault(j, k)
             if found[j] is None:

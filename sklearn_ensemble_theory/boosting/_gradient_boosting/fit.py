@@ -459,7 +459,9 @@ class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
                 "previous fit."
             )
         if model.has_vectors != (plan.one_tree and model.n_scores > 1):
-            raise ValueError("With warm_start=True, multi_output must be that of the previous fit.")
+            raise ValueError(
+                "With warm_start=True, multi_output must be the same as in the previous fit."
+            )
         return model
 
     # --- checks before any work -------------------------------------------------------------------
@@ -491,8 +493,8 @@ class BaseGradientBoosting(FitsBatches, CallbackSupportMixin, FittedBoosting):
                 )
         if given.X is not None:
             raise ValueError(
-                'X_val and y_val cannot be used with n_estimators="cv", which has the rows of its '
-                "folds; to stop by them give a number of rounds and n_iter_no_change."
+                'X_val and y_val cannot be used with n_estimators="cv", which uses the rows of its '
+                "folds; to stop by X_val, give a number of rounds and n_iter_no_change."
             )
         if self.scoring != "loss":
             raise ValueError(

@@ -257,7 +257,7 @@ class MassartBoostClassifier(BinaryBooster):
         if not max(rates) + self.margin < 0.5:
             raise ValueError(
                 f"margin={self.margin!r} must be below 1/2 - noise_rate, with "
-                f"noise_rate={max(rates)!r}; choose a smaller one of both."
+                f"noise_rate={max(rates)!r}; choose a smaller value for one of the two."
             )
         return [
             MassartPlan(

@@ -562,7 +562,7 @@ def stump_dictionary(X: ArrayLike, *, constant: bool = True) -> Bunch:
     _, first = np.unique(np.packbits(sides == sides[:, :1], axis=1), axis=0, return_index=True)
     first = np.sort(first)[0 if constant else 1 :]
     if not len(first):
-        raise ValueError("X: all rows are equal, so that there is no stump but the constant.")
+        raise ValueError("X: all rows are equal, so the only stump is the constant.")
     return Bunch(
         outputs=np.where(sides[first].T, 1.0, -1.0),
         features=np.concatenate(features)[first],
