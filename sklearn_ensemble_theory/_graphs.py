@@ -231,6 +231,8 @@ def own_graphs(delayed: Sequence[Any]) -> list[OwnGraph] | None:
 
         if futures_of(list(graph.values())):
             return None
+    if "ray" in sys.modules and any(map(_is_of_ray, graph.values())):
+        return None
     try:
         from dask._task_spec import convert_legacy_graph
     except ImportError:
@@ -252,6 +254,14 @@ def own_graphs(delayed: Sequence[Any]) -> list[OwnGraph] | None:
         )
         for part in parts
     ]
+
+
+def _is_of_ray(task: Any) -> bool:
+    """Whether a task has an object in Ray's store, which its scheduler puts in its place."""
+    from ray import ObjectRef
+
+    parts = task if isinstance(task, tuple) else getattr(task, "args", ())
+    return any(isinstance(one, ObjectRef) for one in (task, getattr(task, "value", None), *parts))
 
 
 def _in_order(key: Any, below: dict[Any, set[Any]]) -> list[Any]:
