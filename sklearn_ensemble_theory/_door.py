@@ -33,6 +33,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.validation import validate_data
 
 from sklearn_ensemble_theory import _graphs
@@ -564,14 +565,20 @@ def _is_read(block: tuple[int, Any, Any, Any]) -> bool:
 
 
 def _label_totals(block: tuple[int, Any, Any, Any]) -> LabelTotals:
-    _, _, y, weight = block
-    y = np.asarray(checked_target(y, is_real=False))
-    if y.ndim == 2 and y.shape[1] > 1:
-        raise ValueError(
-            f"class_weight is for one column of labels in Dask collections, and y has {y.shape[1]} "
-            "columns; give the weights of the rows as sample_weight."
-        )
-    return LabelTotals.of(y, None if weight is None else np.asarray(weight))
+    number, X, y, weight = block
+    try:
+        y = np.asarray(checked_target(y, is_real=False))
+        if y.ndim == 2 and y.shape[1] > 1:
+            raise ValueError(
+                "class_weight is for one column of labels in Dask collections, and y has "
+                f"{y.shape[1]} columns; give the weights of the rows as sample_weight."
+            )
+        if len(y):
+            assert_all_finite(y, input_name="y")
+            weight = None if weight is None else checked_weights(weight, X)
+        return LabelTotals.of(column_or_1d(y), None if weight is None else np.asarray(weight))
+    except (TypeError, ValueError) as error:
+        raise reworded(error, f"{error} (in chunk {number} of the rows)") from error
 
 
 def _weighted_block(

@@ -14,6 +14,7 @@ from sklearn_ensemble_theory import (
     DivideAndConquerRegressor,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
     HistogramClassifier,
     L2BoostingRegressor,
     LogitBoostClassifier,
@@ -218,3 +219,28 @@ def test_targets_in_memory_beside_chunks_of_unknown_lengths():
         L2BoostingRegressor(5).fit(frame, y)
     model = L2BoostingRegressor(5).fit(frame.to_dask_array(lengths=True), y)
     assert model.score(X, y) > 0.5
+
+
+BAD_LABELS = {
+    "label": (lambda y, w: y.__setitem__(33, np.nan), "y.* NaN"),
+    "none": (lambda y, w: y.__setitem__(33, None), "missing values"),
+    "mixed": (lambda y, w: y.__setitem__(33, 5), "both strings and numbers"),
+    "weight": (lambda y, w: w.__setitem__(33, np.nan), "sample_weight contains NaN"),
+    "infinite": (lambda y, w: w.__setitem__(33, np.inf), "sample_weight contains infinity"),
+    "negative": (lambda y, w: w.__setitem__(33, -1.0), "[Nn]egative values"),
+    "text": (lambda y, w: w.__setitem__(33, "heavy"), "sample_weight must have a number"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_LABELS)
+def test_weights_of_classes_are_asked_for_after_the_checks_of_a_chunk(case):
+    """Their sums over all chunks come before the other checks."""
+    X = np.random.default_rng(0).standard_normal((N, 2))
+    labels, weight = np.array(["a", "b"] * (N // 2), dtype=object), np.ones(N)
+    weight = weight.astype(object) if case == "text" else weight
+    change, text = BAD_LABELS[case]
+    change(labels, weight)
+    model = HistGradientBoostingClassifier(max_iter=1, class_weight="balanced")
+    with pytest.raises((TypeError, ValueError), match=f"{text}.*in chunk 1 of the rows"):
+        model.fit(chunks(X), chunks(labels), chunks(weight))
+    assert not hasattr(model, "classes_")
