@@ -766,23 +766,16 @@ def _lazily(
 
 
 def _lazily_called(call: "_Prediction", model: Estimator, X: Any) -> Any:
-    like = call.like
-    if not hasattr(X, "numblocks"):
-        # Not by `map_partitions`: Dask loses frames of delayed objects there, and its releases
-        # until 2024.8 delayed arguments.
-        parts = _delayed(X)
-        calls = [(call, part.key, COMMON, number) for number, part in enumerate(parts)]
-        return array_of_calls(calls, parts, Common(model), like)
-    from dask import delayed
-
-    if X.numblocks[1] > 1:
-        X = X.rechunk({1: -1})
-    axes: dict[str, Any] = {"drop_axis": 1}
-    if like.ndim > 1:
-        axes = {"chunks": (X.chunks[0], *((n,) for n in like.shape[1:]))}
-        axes["new_axis"] = list(range(2, like.ndim))
-    known = delayed(model, traverse=False)
-    return X.map_blocks(call, known, dtype=like.dtype, meta=like, **axes)
+    # Not by `map_partitions` and `map_blocks`: Dask loses frames of delayed objects there, and its
+    # release 2024.8 delayed arguments and chunks that are sparse arrays.
+    lengths = None
+    if hasattr(X, "numblocks"):
+        if X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        lengths = X.chunks[0]
+    parts = _delayed(X)
+    calls = [(call, part.key, COMMON, number) for number, part in enumerate(parts)]
+    return array_of_calls(calls, parts, Common(model), call.like, lengths)
 
 
 def _example(model: Estimator, X: Any) -> Any:
@@ -819,17 +812,12 @@ class _Prediction:
         self.__name__ = method.__name__  # which Dask shows
         self.args, self.kwargs, self.like, self.place = args, kwargs, like, place
 
-    def __call__(
-        self, X: Any, model: Any, number: int | None = None, block_info: Any = None
-    ) -> np.ndarray:
-        """The result; Dask describes the chunk of an array in `block_info`."""
+    def __call__(self, X: Any, model: Common, number: int) -> np.ndarray:
+        """The result of the model in `model.value` for the chunk with this number."""
         if X.shape[0] == 0:
             return self.like
-        model = model.value if isinstance(model, Common) else model
         try:
-            found = getattr(model, self.__name__)(X, *self.args, **self.kwargs)
+            found = getattr(model.value, self.__name__)(X, *self.args, **self.kwargs)
         except (TypeError, ValueError) as error:
-            if block_info:
-                number = block_info[0]["chunk-location"][0]
             raise reworded(error, f"{error} (in chunk {number} of the rows)") from error
         return np.asarray(found[self.place] if isinstance(found, list) else found)

@@ -57,16 +57,20 @@ def delayed_calls(
 
 
 def array_of_calls(
-    calls: Sequence[tuple], dependencies: list[Any], common: Any, like: np.ndarray
+    calls: Sequence[tuple],
+    dependencies: list[Any],
+    common: Any,
+    like: np.ndarray,
+    lengths: tuple[float, ...] | None = None,
 ) -> Any:
-    """A Dask array of the results of `delayed_calls`, arrays like this one of unknown lengths."""
+    """A Dask array of the results of `delayed_calls`, which are like this one; None is unknown."""
     from dask.array import Array
     from dask.utils import ensure_dict
 
     found = delayed_calls(calls, dependencies, common, places=(0,) * (like.ndim - 1))
     graph = {key: _under_key(key, task) for key, task in ensure_dict(found[0].dask).items()}
     columns = tuple((n,) for n in like.shape[1:])
-    chunks = ((np.nan,) * len(found), *columns)
+    chunks = (lengths or (np.nan,) * len(found), *columns)
     return Array(graph, found[0].key[0], chunks, meta=like)
 
 
