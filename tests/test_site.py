@@ -173,6 +173,13 @@ def test_figures_of_the_gallery_have_a_script_and_a_caption():
             assert re.match(r"\w|\[", caption), (page.name, name)
 
 
+def test_a_row_of_a_table_is_one_line():
+    for page in [*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CHANGELOG.md"]:
+        text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+        for row in re.findall(r"^\|.*", text, re.MULTILINE):
+            assert row.rstrip().endswith("|"), (page.name, row)
+
+
 # Narrow screens
 
 
