@@ -207,7 +207,9 @@ class DaskBlocks:
             (_sum_of_group, function, COMMON, *([one[i].key for i in group] for one in lists))
             for group in groups
         ]
-        return computed(_tree_sum(delayed_calls(calls, _flat(lists), common)))[0]
+        tasks = delayed_calls(calls, _flat(lists), common)
+        # A few sums are added here: between workers, one more task would have to fetch them.
+        return added(computed(tasks if len(tasks) <= FAN_IN else _tree_sum(tasks)))
 
     def step(self, function: Callable[..., Any], *args: Any) -> tuple["DaskBlocks", Any]:
         pairs = self._tasks(next, 1, function, args)

@@ -441,35 +441,35 @@ cdef int add_leaves(
     return 0
 
 
-cdef Py_ssize_t list_rows(
+cdef void list_rows(
     const Node* node, const int16_t* slot, int n_slots, Py_ssize_t start, Py_ssize_t stop,
-    int32_t* ends, int32_t* rows
+    int32_t* ends, int32_t* rows, int32_t* room
 ) noexcept nogil:
-    """List the rows of slot after slot; the end of each goes to `ends`, after its beginning."""
-    cdef Py_ssize_t i, s
-    cdef int32_t m = 0, n_own
-    if n_slots == 1:
-        for i in range(start, stop):
-            rows[m] = <int32_t>i
-            m += slot[node[i]] == 0
-        ends[0], ends[1] = 0, m
-        return m
-    memset(ends, 0, (n_slots + 2) * sizeof(int32_t))
+    """List the rows of slot after slot; each ends where the next one begins."""
+    cdef Py_ssize_t i, k
+    cdef int s
+    cdef int32_t m = 0, n_own, at
+    cdef int32_t* listed = rows if n_slots == 1 else room
+    # Without a branch, which could not be predicted.
     for i in range(start, stop):
-        ends[slot[node[i]] + 1] += 1
-    # Rows of no slot are written behind all others.
-    m = <int32_t>(stop - start) - ends[0]
-    n_own, ends[0] = m, 0
+        listed[m] = <int32_t>i
+        m += slot[node[i]] >= 0
+    ends[0], ends[1] = 0, m
+    if n_slots == 1:
+        return
+    n_own = m
+    memset(ends, 0, (n_slots + 1) * sizeof(int32_t))
+    for k in range(n_own):
+        ends[slot[node[room[k]]] + 1] += 1
     m = 0
     for s in range(1, n_slots + 1):
-        ends[s], m = m, m + ends[s]
-    ends[0] = m  # where those of no slot begin
-    for i in range(start, stop):
-        s = slot[node[i]] + 1
-        rows[ends[s]] = <int32_t>i
+        at = ends[s]
+        ends[s] = m
+        m += at
+    for k in range(n_own):
+        s = slot[node[room[k]]] + 1
+        rows[ends[s]] = room[k]
         ends[s] += 1
-    ends[0] = 0
-    return n_own
 
 
 cdef bint round_rows(
@@ -508,7 +508,7 @@ cdef bint count_nodes(
 ) except -1 nogil:
     cdef Some some
     cdef Cell[SOME] values
-    cdef int32_t[SEGMENT] listed
+    cdef int32_t[SEGMENT] listed, room
     cdef int32_t[MOST_NODES + 2] ends
     cdef const int32_t* own
     cdef const int32_t* at
@@ -521,8 +521,8 @@ cdef bint count_nodes(
     for c in range((rows.n + SEGMENT - 1) // SEGMENT):
         start = c * SEGMENT
         stop = min(start + SEGMENT, rows.n)
-        m = list_rows(node, slot, n_slots, start, stop, ends, listed)
-        is_whole = m == stop - start and n_slots == 1 and places == NULL
+        list_rows(node, slot, n_slots, start, stop, ends, listed, room)
+        is_whole = ends[n_slots] == stop - start and n_slots == 1 and places == NULL
         for s in range(n_slots):
             for b in range((ends[s + 1] - ends[s] + SOME - 1) // SOME):
                 first = ends[s] + b * SOME

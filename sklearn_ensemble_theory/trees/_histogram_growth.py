@@ -12,7 +12,8 @@ lowest code; among the leaves to be split next, to the one that is older.
 """
 
 from collections.abc import Generator, Sequence
-from heapq import heappop, heappush
+from heapq import heappop, heappush, nsmallest
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,9 @@ from ._tree_arrays import LEAF, NO_FEATURE, TreeArrays
 
 # So many nodes are searched together: fewer calls, and not much memory.
 _GROUP = 16
+# Best first, children are counted before their parent is split, for at most this share of the
+# splits to come: few passes over the rows, and few children that are counted in vain.
+_AHEAD = 0.5
 # A gain is the difference of sums with this relative error.
 _ROUNDING = 1e-15
 # Only a gain below this share of the sums can be one between equal targets.
@@ -105,11 +109,15 @@ class HistogramGrowth:
         self.bounds: list[tuple[float, float]] = []
         self.paths: list[frozenset[int]] = []  # the features that are cut above
         self.parents: list[int] = []
-        # What the back end has to be told and asked next.
+        # What the back end has to be told and asked next. Its numbers of nodes are places: it also
+        # parts the rows of leaves that the tree may split later, or never.
         self.splits: list[Split] = []
+        self.places: list[int] = []  # of the nodes
+        self.n_places = 1
+        self.parted: dict[int, int] = {}  # of leaves: the place of the left child
         self.doubtful: list[int] = []
         self.draws: FeatureDraws | None = None
-        self.spreads: dict[int, float] = {}  # of the targets in nodes to draw features for
+        self.spreads: dict[int, float] = {}  # of the targets in places to draw features for
         self.in_depth = False
         if options.max_features:
             self.draws = FeatureDraws(seed, options.max_features, columns.n_features)
@@ -133,17 +141,14 @@ class HistogramGrowth:
             yield from self.by_gain(root) if best_first else self.by_depth(root, group)
 
     def request(self, counted: Sequence[int] = (), ranged: Sequence[int] = ()) -> TreeRequest:
-        """The request, with the splits since the last one."""
+        """The request about these places, with the splits since the last one."""
         splits, self.splits = self.splits, []
         return TreeRequest(splits, list(counted), list(ranged))
 
-    def to_draw_for(self, ids: list[int]) -> list[int]:
-        """The nodes for which features may be drawn: not for those whose targets are equal."""
-        return [] if self.draws is None else ids
-
-    def note_spreads(self, ids: list[int], reply: TreeReply) -> None:
+    def note_spreads(self, places: list[int], reply: TreeReply) -> None:
+        """Those of places for which features may be drawn: not if all targets are equal."""
         if self.draws is not None:
-            self.spreads.update(zip(ids, reply.ranges.sum(axis=1).tolist()))
+            self.spreads.update(zip(places, reply.ranges.sum(axis=1).tolist()))
 
     def by_depth(self, root: np.ndarray, group: int | None) -> Requests:
         # The leftmost group is on top of the stack: few levels have tables at a time.
@@ -153,7 +158,19 @@ class HistogramGrowth:
             found = yield from self.found_splits(ids, tables)
             pairs = [self.split(i, split) for i, split in zip(ids, found) if split is not None]
             parents = [table for table, split in zip(tables, found) if split is not None]
-            ids, tables = yield from self.opened(pairs, parents)
+            asked = {
+                pair: self.places[self.smaller(*pair)]
+                for pair in pairs
+                if any(self.may_split(i) for i in pair)
+            }
+            counted: dict[tuple[int, int], np.ndarray] = {}
+            if asked:
+                open_ids = [i for pair in asked for i in pair if self.may_split(i)]
+                sums = yield from self.counted(
+                    list(asked.values()), [self.places[i] for i in open_ids]
+                )
+                counted.update(zip(asked, sums))
+            ids, tables = self.opened(pairs, parents, [counted.get(pair) for pair in pairs])
             size = group or max(len(ids), 1)
             for first in reversed(range(0, len(ids), size)):
                 stack.append((ids[first : first + size], tables[first : first + size]))
@@ -162,46 +179,81 @@ class HistogramGrowth:
         # The number of a node, that of its age, decides between equal gains.
         heap: list[tuple[float, int, NodeSplit, np.ndarray]] = []
         ids, tables, n_leaves = [0], [root], 1
+        counted: dict[int, np.ndarray | None] = {}  # sums of the smaller child of a leaf
         while True:
             found = yield from self.found_splits(ids, tables)
             for i, split, table in zip(ids, found, tables):
                 if split is not None:
                     heappush(heap, (-split.gain, i, split, table))
             if not heap:
-                return
-            _, i, best, table = heappop(heap)
-            pair = self.split(i, best)
+                break
+            _, i, best, table = first = heappop(heap)
             n_leaves += 1
-            if n_leaves == self.options.max_leaf_nodes:
-                return
-            ids, tables = yield from self.opened([pair], [table])
+            n_left = self.options.max_leaf_nodes - n_leaves
+            if n_left == 0:
+                self.split(i, best)
+                break
+            if i not in counted:
+                # In the same pass those that are probably split before the tree ends.
+                others = (one for one in nsmallest(n_left, heap) if one[1] not in counted)
+                next_ones = [first, *islice(others, int(_AHEAD * n_left))]
+                yield from self.count_children([one[1:3] for one in next_ones], counted)
+            smaller = counted.pop(i)
+            pair = self.split(i, best)
+            ids, tables = self.opened([pair], [table], [smaller])
+        for i, left in self.parted.items():
+            place = self.places[i]
+            self.splits += [(child, 0, MISSING, True, place, place) for child in (left, left + 1)]
+
+    def count_children(
+        self, leaves: Sequence[tuple[int, NodeSplit]], counted: dict[int, np.ndarray | None]
+    ) -> Requests:
+        """Count the smaller child of each leaf at its split, if a child may be split; else None."""
+        asked, open_places = {}, []
+        for i, split in leaves:
+            counted[i] = None
+            sides = split.left, self.right_of(i, split)
+            is_open = [self.may_be_split(self.depth[i] + 1, side) for side in sides]
+            if any(is_open):
+                self.part(i, split)
+                left = self.parted[i]
+                asked[i] = left + (sides[0][1] > sides[1][1])
+                open_places += [left + side for side in range(2) if is_open[side]]
+        if asked:
+            sums = yield from self.counted(list(asked.values()), open_places)
+            counted.update(zip(asked, sums))
+
+    def counted(
+        self, places: list[int], open_places: list[int]
+    ) -> Generator[TreeRequest, TreeReply, np.ndarray]:
+        """The sums of some places; features may be drawn for those that are open."""
+        ranged = [] if self.draws is None else open_places
+        reply = yield self.request(places, ranged)
+        self.note_spreads(ranged, reply)
+        return reply.sums.astype(float, copy=False)
 
     def opened(
-        self, pairs: list[tuple[int, int]], parents: list[np.ndarray]
-    ) -> Generator[TreeRequest, TreeReply, tuple[list[int], list[np.ndarray]]]:
+        self,
+        pairs: Sequence[tuple[int, int]],
+        parents: Sequence[np.ndarray],
+        counted: Sequence[np.ndarray | None],
+    ) -> tuple[list[int], list[np.ndarray]]:
         """The children that may be split, and the sums in all bins, (2 or 3, p, bins), of each.
 
-        Of two siblings the smaller is counted, the other is what remains of their parent, whose
-        table becomes its.
+        Of two siblings the smaller has been counted, the other is what remains of their parent,
+        whose table becomes its.
         """
-        families = []
-        for (left, right), parent in zip(pairs, parents):
-            ids = [i for i in (left, right) if self.may_split(i)]
-            if ids:
-                small = left if self.totals[left][1] <= self.totals[right][1] else right
-                families.append((small, ids, parent))
-        if not families:
-            return [], []
-        counted = [small for small, _, _ in families]
-        ranged = self.to_draw_for([i for _, ids, _ in families for i in ids])
-        reply = yield self.request(counted, ranged)
-        self.note_spreads(ranged, reply)
         open_ids, tables = [], []
-        for (small, ids, parent), counted in zip(families, reply.sums.astype(float, copy=False)):
-            for i in ids:
-                open_ids.append(i)
-                tables.append(counted if i == small else np.subtract(parent, counted, out=parent))
+        for (left, right), parent, sums in zip(pairs, parents, counted):
+            for i in (left, right):
+                if sums is not None and self.may_split(i):
+                    open_ids.append(i)
+                    is_smaller = i == self.smaller(left, right)
+                    tables.append(sums if is_smaller else np.subtract(parent, sums, out=parent))
         return open_ids, tables
+
+    def smaller(self, left: int, right: int) -> int:
+        return left if self.totals[left][1] <= self.totals[right][1] else right
 
     def found_splits(
         self, ids: list[int], tables: list[np.ndarray]
@@ -216,7 +268,7 @@ class HistogramGrowth:
             if self.interactions is not None:
                 allowed = np.array([self.interactions.allowed(self.paths[i]) for i in part])
             if self.draws is not None:
-                if self.spreads.pop(part[0]) <= self.same_size:  # as in scikit-learn
+                if self.spreads.pop(self.places[part[0]]) <= self.same_size:  # as in scikit-learn
                     found.append(None)
                     continue
                 # scikit-learn forgets what is constant above where it grows best first; so does a
@@ -230,7 +282,7 @@ class HistogramGrowth:
                 found += self.search(part, tables[first : first + size], allowed)
         # A gain this small may be the rounding of equal targets, which only their range tells.
         if self.doubtful and self.draws is None:
-            reply = yield self.request(ranged=self.doubtful)
+            reply = yield self.request(ranged=[self.places[i] for i in self.doubtful])
             for i, spread in zip(self.doubtful, reply.ranges.sum(axis=1)):
                 if spread <= self.same_size:
                     found[ids.index(i)] = None
@@ -254,23 +306,40 @@ class HistogramGrowth:
         self.depth.append(0 if parent == LEAF else self.depth[parent] + 1)
         self.parents.append(parent)
         self.bounds.append(bounds)
+        self.places.append(0)
         path = frozenset() if parent == LEAF else self.paths[parent] | {self.feature[parent]}
         self.paths.append(path)
         return len(self.left) - 1
 
     def may_split(self, i: int) -> bool:
-        options, n_rows = self.options, self.totals[i][1]
+        return self.may_be_split(self.depth[i], self.totals[i])
+
+    def may_be_split(self, depth: int, totals: list[float]) -> bool:
+        """Whether a node of this depth and these totals may be."""
+        options = self.options
         return (
-            self.depth[i] < options.max_depth
-            and n_rows >= max(options.min_samples_split, 2 * options.min_samples_leaf)
-            and self.totals[i][-1] >= 2 * self.least_weight
+            depth < options.max_depth
+            and totals[1] >= max(options.min_samples_split, 2 * options.min_samples_leaf)
+            and totals[-1] >= 2 * self.least_weight
         )
 
+    def right_of(self, i: int, split: NodeSplit) -> list[float]:
+        """The totals on the right of a split."""
+        return [a - b for a, b in zip(self.totals[i], split.left)]
+
+    def part(self, i: int, split: NodeSplit) -> None:
+        """Let the back end divide the rows of a leaf."""
+        left, self.n_places = self.n_places, self.n_places + 2
+        cut = split.feature, split.code, split.missing_left
+        self.splits.append((self.places[i], *cut, left, left + 1))
+        self.parted[i] = left
+
     def split(self, i: int, split: NodeSplit) -> tuple[int, int]:
-        """Make two children of a leaf, and divide its rows."""
-        totals = self.totals[i]
-        left_totals = split.left
-        right_totals = [a - b for a, b in zip(totals, left_totals)]
+        """Make two children of a leaf, and divide its rows if they are not."""
+        if i not in self.parted:
+            self.part(i, split)
+        left_place = self.parted.pop(i)
+        left_totals, right_totals = split.left, self.right_of(i, split)
         left_bounds = right_bounds = low, high = self.bounds[i]
         sign = 0 if self.constraints is None else self.constraints[split.feature]
         if sign and self.options.bounded:
@@ -283,12 +352,12 @@ class HistogramGrowth:
         left = self.add(left_totals, i, left_bounds)
         right = self.add(right_totals, i, right_bounds)
         self.left[i], self.right[i] = left, right
+        self.places[left], self.places[right] = left_place, left_place + 1
         if isinstance(split.code, np.ndarray):
             self.code[i], self.sets[i] = SET, split.code
         else:
             self.code[i] = split.code
         self.missing_left[i] = split.missing_left
-        self.splits.append((i, split.feature, split.code, split.missing_left, left, right))
         return left, right
 
     # --- search ---------------------------------------------------------------------------
@@ -502,12 +571,11 @@ class HistogramGrowth:
         )
 
     def tree(self, moments: np.ndarray) -> tuple[TreeArrays, np.ndarray]:
-        """The tree of rows in blocks, and the number in it of each node as they know it.
+        """The tree of rows in blocks, and the number in it of each place; LEAF for none.
 
-        `moments` (nodes, 3) are sums of weights, of targets and of their squares in each leaf, as
-        blocks number them.
+        `moments` (places, 3) are sums of weights, of targets and of their squares in each leaf.
         """
-        moments = moments.copy()
+        moments = moments[self.places]
         left, right = np.array(self.left), np.array(self.right)
         for i in np.flatnonzero(left != LEAF)[::-1].tolist():
             moments[i] = moments[left[i]] + moments[right[i]]
@@ -520,4 +588,6 @@ class HistogramGrowth:
         value = np.clip(optimum, *(bounds.T * self.value_unit))
         impurity = np.maximum(square / weight - mean * mean, 0.0) + (value - optimum) ** 2
         tree = self.arrays(order, number, weight=weight, value=value, impurity=impurity)
-        return tree, number[:-1]
+        numbers = np.full(self.n_places, LEAF)
+        numbers[self.places] = number[:-1]
+        return tree, numbers

@@ -58,8 +58,9 @@ class TreeRequest(NamedTuple):
 
     `splits` are (node, feature, code, missing_left, left, right) of nodes since the last request,
     parents first. For categories the code is an array of 256 truth values: whether each code goes
-    to the left. Nodes are `counted` whose sums in bins, and `ranged` whose least and largest
-    target, are asked for.
+    to the left. The last ones may send children back: both of their children are their parent.
+    Nodes are `counted` whose sums in bins, and `ranged` whose least and largest target, are asked
+    for.
     """
 
     splits: list[Split]
@@ -176,6 +177,15 @@ def after_splits(
     """
     largest = max((split[5] for split in splits), default=0)
     node = node.astype(np.promote_types(node.dtype, np.min_scalar_type(largest)))
+    # Children that go back to their parent come last.
+    n_down = sum(left != right for _, _, _, _, left, right in splits)
+    for part in (splits[:n_down], splits[n_down:]):
+        if part:
+            _follow(codes, node, part, places)
+    return node
+
+
+def _follow(codes, node, splits, places):
     goes_right = [
         ~goes_left(_EVERY_CODE, code, missing_left, MISSING)
         for _, _, code, missing_left, _, _ in splits
@@ -189,4 +199,3 @@ def after_splits(
         np.array(goes_right, bool).reshape(-1, MISSING + 1).view(np.uint8),
         np.array([split[4:] for split in splits], np.uint16).reshape(-1, 2),
     )
-    return node

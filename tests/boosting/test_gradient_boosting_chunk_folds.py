@@ -5,7 +5,11 @@ import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold, KFold
 
-from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn_ensemble_theory import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+)
 from sklearn_ensemble_theory.boosting import CVRounds
 
 from ..local_blocks import LocalBlocks, hashed_folds, rows_in_blocks
@@ -205,6 +209,23 @@ def test_all_folds_are_answered_by_the_passes_of_one_fit(monkeypatch):
     assert 41 <= n_passes <= 45
     assert sum(asked[:n_passes]) >= 4 * 41
     assert np.mean(np.array(asked[:n_passes]) == 4) > 0.8
+
+
+def test_best_first_trees_count_several_leaves_in_a_pass(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.random((3000, 3))
+    y = np.sin(8 * X[:, 0]) + X[:, 1] * X[:, 2] + rng.standard_normal(3000)
+    n_passes, add = [], LocalBlocks.sum
+
+    def counted(self, function, *args):
+        n_passes.append(function.__name__ == "answers_of_block")
+        return add(self, function, *args)
+
+    monkeypatch.setattr(LocalBlocks, "sum", counted)
+    model = HistGradientBoostingRegressor(max_iter=4, early_stopping=False)
+    found = in_chunks(clone(model), X, y, cuts=[1000])
+    assert sum(n_passes) < 4 * 22
+    assert_same_rounds(found, model.fit(X, y))
 
 
 def test_parameters_that_need_all_rows_are_refused():

@@ -138,6 +138,16 @@ def test_rows_follow_splits_as_in_a_loop(n_splits, some, kind):
     assert found.dtype == kind
 
 
+@pytest.mark.parametrize("n_splits", [2, 40])
+def test_children_go_back_to_their_parent(n_splits):
+    _, codes = table(5000)
+    splits = [(s, s % P, 10, False, 2 * s + 1, 2 * s + 2) for s in range(n_splits)]
+    expected = after_splits(codes.T, np.zeros(5000, np.uint8), splits[:-1])
+    back = [(child, 0, 255, True, n_splits - 1, n_splits - 1) for child in splits[-1][4:]]
+    found = after_splits(codes.T, np.zeros(5000, np.uint8), splits + back)
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_more_nodes_than_a_byte_holds():
     codes = np.zeros((1, 3), np.uint8)
     found = after_splits(codes.T, np.array([254, 0, 1], np.uint8), [(254, 0, 0, True, 255, 256)])

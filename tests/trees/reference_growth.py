@@ -75,7 +75,7 @@ class ReferenceGrower:
         except StopIteration:
             divide(growth.request().splits)
         moments = (w, w * target, w * target**2)
-        of_leaves = [np.bincount(node, values, len(growth.left)) for values in moments]
+        of_leaves = [np.bincount(node, values, growth.n_places) for values in moments]
         tree, number = growth.tree(np.column_stack(of_leaves))
         return tree, number[node] if rows is None else tree.leaves(self.columns)
 

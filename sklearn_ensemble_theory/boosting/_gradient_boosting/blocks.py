@@ -1361,7 +1361,7 @@ class BlockBoosting:
             found = yield from self.asked(Question(grow_on_block, args))
             requests = _answered(waiting, found.parts)
         self._note([growth.request() for growth in growths])
-        sizes = [len(growth.left) for growth in growths]
+        sizes = [growth.n_places for growth in growths]
         of_sums = self.reoptimises and not self.has_quantiles
         args = self.task, self.splits, sizes, of_sums
         found = yield from self.asked(Question(leaf_tables, args))
@@ -1384,8 +1384,10 @@ class BlockBoosting:
         members, values = [], []
         for (tree, number), seed, own, known in zip(trees, seeds, steps, grown):
             if self.reoptimises or self.is_newton or not self.options.bounded:
-                proposed, is_final = np.empty(len(number)), np.empty(len(number), dtype=bool)
-                proposed[number], is_final[number] = own, (own == known) & (not self.reoptimises)
+                seen, n_nodes = number != LEAF, len(tree.value)
+                proposed, is_final = np.empty(n_nodes), np.empty(n_nodes, dtype=bool)
+                proposed[number[seen]] = own[seen]
+                is_final[number[seen]] = ((own == known) & (not self.reoptimises))[seen]
                 set_leaf_values(tree, proposed, self.options, is_final)
             members.append(tree_member(self.pattern, tree, self.shape, seed))
             values.append(tree.value[:, 0].take(number))
