@@ -590,7 +590,7 @@ def threenorm_bayes_error(n_features: int = 20) -> float:
     """The error of `threenorm_bayes_rule`.
 
     a'x and b'x are normal with variance 4. Their correlation is 0 for even d, and 1/d for odd d, so
-    that one integral over a'x remains.
+    one integral over a'x remains.
 
     %(of_n_features)s
 
@@ -828,7 +828,7 @@ def waveform_bayes_rule(X: ArrayLike) -> np.ndarray:
 def waveform_bayes_error() -> float:
     """The error of `waveform_bayes_rule`.
 
-    The classes differ in the plane of the three waves alone, so that two dimensions remain.
+    The classes differ only in the plane of the three waves, so two dimensions remain.
 
     Returns
     -------

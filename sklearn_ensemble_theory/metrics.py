@@ -104,9 +104,9 @@ def crps(
 
     Notes
     -----
-    The formulas are those of [Jordan, Krüger and Lerch, 2019]; that of the negative binomial law
-    has a relative error of 1e-8 beyond 1e4 as its first parameter, otherwise about 1e-10. Cost:
-    O(1) for a row.
+    The formulas are from [Jordan, Krüger and Lerch, 2019]. For the negative binomial law the
+    relative error is about 1e-10, and 1e-8 if its first parameter is above 1e4. Cost: O(1) for a
+    row.
 
     Examples
     --------

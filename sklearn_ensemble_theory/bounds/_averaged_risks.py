@@ -133,9 +133,9 @@ def averaged_ridge_risk(
         The eigenvalues mu_j of Phi Phi'/n, or of K/n with a kernel matrix K; at most n of them,
         and 0 for those that are left out.
     coefficients : array-like of shape (n_eigenvalues,)
-        b_j = u_j'f / sqrt(n) with the eigenvectors u_j and the means f of the targets, so that
-        the sum of the b_j^2 is the mean of the f^2. Where f has a part outside of the eigenvectors,
-        an eigenvalue 0 whose coefficient is the root mean square of this part completes the risk.
+        b_j = u_j'f / sqrt(n) with the eigenvectors u_j and the means f of the targets. The sum of
+        the b_j^2 is then the mean of the f^2. Where f has a part outside of the eigenvectors, an
+        eigenvalue 0 whose coefficient is the root mean square of this part completes the risk.
     penalty : float or array-like of float
         lambda, at least 0; `alpha / n` for the `alpha` of :class:`sklearn.linear_model.Ridge`.
     %(rows_of_a_data_set)s

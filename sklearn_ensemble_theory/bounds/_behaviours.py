@@ -288,8 +288,8 @@ def vote_behaviours(members: Sequence[ArrayLike], weights: ArrayLike | None = No
     """Behaviours of majority votes of classifiers, one from each of given classes.
 
     The vote is sgn(sum_t w_t h_t), with sgn(0) = -1, for all choices of h_t from class t
-    [Ghoshdastidar]. The sums are formed member by member, and equal ones are removed, so that for
-    equal weights there are fewer than products of the numbers of behaviours.
+    [Ghoshdastidar]. The sums are formed member by member, and equal sums are removed. For equal
+    weights there are therefore fewer than products of the numbers of behaviours.
 
     Parameters
     ----------

@@ -118,8 +118,9 @@ def histogram_class_bound(
     """Bound on the excess error of the histogram classifier.
 
     A box is divided into m^p cells, m intervals of each of p features, and each cell predicts its
-    most frequent class. This is empirical risk minimisation over K^(m^p) classifiers, so that with
-    probability at least 1 - delta its error exceeds that of the best labels of the cells by at most
+    most frequent class. This is empirical risk minimisation over K^(m^p) classifiers. With
+    probability at least 1 - delta its error exceeds the error of the best labels of the cells by at
+    most
 
         sqrt(2 (m^p log K + log(1/delta)) / n)
 

@@ -287,10 +287,10 @@ def matching_pursuit_kappa_bracket(
     -------
     Bunch
         `lower`, the value of `matching_pursuit_kappa`: a valid constant. `upper`: no valid constant
-        is larger. `is_exact`: whether all vertices were enumerated, so that both are the largest
-        kappa. `coefficients`, of shape (d,): c such that v = sum_j c_j psi_j has
-        max_j |psi_j'v| / |v| = ``abs(gram @ c).max() / sqrt(c @ gram @ c)`` = upper, which proves
-        it. All are 0 if the columns are.
+        is larger. `is_exact`: whether all vertices were enumerated, in which case both are the
+        largest kappa. `coefficients`, of shape (d,): c such that v = sum_j c_j psi_j has max_j
+        |psi_j'v| / |v| = ``abs(gram @ c).max() / sqrt(c @ gram @ c)`` = upper, which proves it. All
+        are 0 if the columns are.
 
     %(raises)s
 

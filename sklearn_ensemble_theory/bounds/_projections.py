@@ -582,8 +582,8 @@ def johnson_lindenstrauss_tail_bound(
     The bound is n (n-1)/2 times ((1 - eps) e^eps)^(s/2) + ((1 + eps) e^(-eps))^(s/2), at most 1. It
     is a union bound over the pairs of n points. Each pair has the two tails of a chi-square
     variable with s degrees of freedom. The proof of [Bach, lemma 10.1]. For eps <= 1/2 it is at
-    most n (n-1) exp(-s eps^2 / 6). ``method="sharp"`` has the two tails themselves, so that for one
-    pair it is the probability.
+    most n (n-1) exp(-s eps^2 / 6). ``method="sharp"`` has the two tails themselves: for one pair it
+    is the probability.
 
     Parameters
     ----------

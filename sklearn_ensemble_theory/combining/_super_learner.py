@@ -97,14 +97,13 @@ TEXTS = {
         Parameters
         ----------
         members : "auto" or list of str, estimators or (str, estimator) pairs, default="auto"
-            The library. Names of its own members: "linear" (ridge or logistic regression, or the
+            The library. These members have names: "linear" (ridge or logistic regression, or the
             linear model of the loss), "neighbors" (bagged nearest neighbours), "extra_trees",
             "forest", "boosting" (trees of depth 3), "additive" (additive model with pairs of
-            features) and "boosting_31_leaves"; "auto" is all of them, "neighbors" for at most
-            20,000 rows whose weights are whole numbers or equal, and the two forests for at least
-            100. Other estimators are cloned; those
-            that cannot tell what they predict for rows that they have not seen are fitted again
-            for each fold.
+            features) and "boosting_31_leaves". "auto" is all of them, but "neighbors" only for at
+            most 20,000 rows whose weights are whole numbers or equal, and the two forests only for
+            at least 100 rows. Other estimators are cloned. They are fitted again for each fold if
+            a single fit does not give held-out predictions.
         """,
     "cv": """
         cv : int, cross-validation splitter, iterable or None, default=None

@@ -31,14 +31,14 @@ def onnx(
         fitted `SuperLearnerRegressor` or `SuperLearnerClassifier` without categories.
     dtype : {"float32", "float64"}, default="float32"
         The type of numbers in the inputs and outputs. A number of single precision falls in the
-        same bin as by `predict`; sums are made in double precision for both types.
+        same bin as in `predict`; sums are made in double precision for both types.
     inputs : {"auto", "matrix", "columns"}, default="auto"
         "matrix" is a single input `X` of shape (n, p). "columns" has an input of shape (n, 1)
         for each feature, with its name, or x0, x1, ...: categories that are text are strings,
         all others numbers. "auto" means columns where a feature has categories that are text.
     with_terms : bool, default=False
-        Whether to add the output `terms`: (n, n_terms), for three or more classes
-        (n, n_terms, n_classes), as by `predict_terms`.
+        Whether to add the output `terms`: (n, n_terms), for three or more classes (n, n_terms,
+        n_classes), as in `predict_terms`.
     target_opset : int, default=None
         The version of the operators, at least 13; None means 17. Those for machine learning
         have the version 3.

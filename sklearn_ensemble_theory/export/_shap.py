@@ -116,8 +116,8 @@ def shap(model: FittedPredictor, X: Any = None) -> Any:
     >>> len(explained["trees"]), explained["trees"][0]["value"].shape
     (10, (3, 1))
 
-    With shap installed, ``shap.TreeExplainer(explained).shap_values(X)`` are the values. Where
-    features are categorical, ``explained, numbers = export.shap(model, X)``, and the values are
+    With shap installed, ``shap.TreeExplainer(explained).shap_values(X)`` are the values. If
+    features are categorical, use ``explained, numbers = export.shap(model, X)``; the values are
     ``shap.TreeExplainer(explained).shap_values(numbers)``.
     """
     check_is_fitted(model)

@@ -140,7 +140,7 @@ def sql(
 
     Each term is a CASE over the thresholds or the categories of its features, whose columns
     have the names that they had in `fit`, or x0, x1, ... NULL is missing, and so is NaN in
-    DuckDB and PostgreSQL. A category that `fit` has not seen is treated as by `predict`.
+    DuckDB and PostgreSQL. A category that `fit` has not seen is treated as in `predict`.
 
     Parameters
     ----------

@@ -242,7 +242,7 @@ class ExcessRiskDisplay:
             Its values.
         algorithm : estimator, default=None
             An estimator that looks for the minimiser, such as one with fewer iterations. None if
-            the minimiser itself is used, so that the optimisation error is 0.
+            the minimiser itself is used: the optimisation error is then 0.
         loss : {"squared", "zero_one"}, default="squared"
             The loss of the risk.
         approximation : array-like of shape (n_values,), default=None

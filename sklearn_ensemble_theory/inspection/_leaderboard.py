@@ -121,7 +121,7 @@ class LeaderboardDisplay:
         return cls(board, own, greater_is_better).plot(ax)
 
     def plot(self, ax: Any = None) -> "LeaderboardDisplay":
-        """Draw the points, with the weights and seconds beside them.
+        """Draw the points, with their weights and seconds.
 
         %(of_plot)s
 

@@ -86,9 +86,9 @@ def partial_dependence(
         trees by the weights that their nodes keep. These are the weights of the training rows, as
         drawn and with the `sample_weight` of the fit. In rounds of the second order they are
         multiplied by the curvature of the loss. With `sample_weight` it weighs them by the rows of
-        X. `"auto"` is `"recursion"` where scikit-learn uses it for its own class (not for
-        classifiers with `response_method="predict_proba"`, nor with `sample_weight` or other kinds
-        than the average), otherwise `"brute"`.
+        X. `"auto"` is `"recursion"` if scikit-learn uses it for its own class, and else `"brute"`.
+        scikit-learn does not use it for classifiers with `response_method="predict_proba"`, with
+        `sample_weight`, or for other kinds than the average.
     response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
         What of a classifier is averaged. Additive classifiers have the closed form for
         `"decision_function"`; `"auto"` is their probabilities, as in scikit-learn.

@@ -189,7 +189,7 @@ def kneighbors(
     Raises
     ------
     ValueError
-        If there are fewer than `n_neighbors` rows, or as by `proximity`.
+        If there are fewer than `n_neighbors` rows, or if `proximity` raises one.
 
     Notes
     -----
@@ -286,7 +286,7 @@ def impute(model: FittedPredictor, X: MatrixLike | None = None) -> np.ndarray:
     ------
     ValueError
         If X is sparse or has categorical features, if the members are not trees or refuse missing
-        values, or as by `training_weights`.
+        values, or if `training_weights` raises one.
 
     Notes
     -----

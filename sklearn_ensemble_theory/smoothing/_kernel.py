@@ -304,10 +304,10 @@ class NadarayaWatsonRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, of which only the ratios matter. In Scott's rule weights that are
-            whole multiples of the smallest count rows; n is otherwise Kish's effective number of
-            rows, (sum w)^2 / sum w^2. The leave-one-out error leaves out rows with their whole
-            weight.
+            Weights of the rows, of which only the ratios matter. In Scott's rule, weights that are
+            whole multiples of the smallest weight count rows. For other weights n is Kish's
+            effective number of rows, (sum w)^2 / sum w^2. The leave-one-out error leaves out rows
+            with their whole weight.
         groups : array-like of shape (n_samples,), default=None
             Which rows belong together, such as copies of a row or the visits of a patient. The
             leave-one-out error, by which `bandwidth="loo"` and grids choose, then leaves out each

@@ -568,9 +568,9 @@ class GradientBoostingClassifier(BoostedClassifier, GradientBoosting):
 
     Each round fits the base learner to the negative gradient of the loss at the current scores by
     least squares and takes a step along its outputs [Shah, algorithm 3], [DS-GA 1003, lecture 8].
-    Two classes share one score, with the targets -1 and +1, and +1 is the second of `classes_`.
-    With more than two classes, each class has its own score, and a base learner is fitted for each
-    class and round.
+    Two classes share one score, with the targets -1 and +1; +1 is the second of `classes_`. With
+    more than two classes, each class has its own score, and a base learner is fitted for each class
+    and round.
 
     %(base_learner)s
     loss : str or object, default="log_loss"

@@ -447,7 +447,7 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """The decision function after each round.
 
-        Where each class is told from the rest, one whose rounds have ended keeps its last score.
+        If each class is told from the rest, a class whose rounds have ended keeps its last score.
 
         %(sparse_rows_to_predict)s
 
