@@ -575,7 +575,8 @@ def _label_totals(block: tuple[int, Any, Any, Any]) -> LabelTotals:
             )
         if len(y):
             assert_all_finite(y, input_name="y")
-            weight = None if weight is None else checked_weights(weight, X)
+            if weight is not None and np.any(np.asarray(weight)):
+                weight = checked_weights(weight, X)
         return LabelTotals.of(column_or_1d(y), None if weight is None else np.asarray(weight))
     except (TypeError, ValueError) as error:
         raise reworded(error, f"{error} (in chunk {number} of the rows)") from error
