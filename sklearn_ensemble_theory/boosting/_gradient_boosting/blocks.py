@@ -33,9 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 
-from ..._bins import QuantileSketch, columns_with_missing
 from ..._blocks import Blocks, DaskBlocks, SummedFields, added, in_tree_order
 from ..._categories import (
     CategoricalColumns,
@@ -47,11 +45,11 @@ from ..._folds import Draw, checked_n_splits, first_rows_of, folds_by_hash
 from ..._learners import reads_single_precision
 from ..._native.block_passes import RowTargets
 from ..._roots import root_search
-from ..._rows import ChunkedRows, Rows, check_same_kind
+from ..._rows import ChunkedRows, Rows
 from ..._running import Progress, reworded, seeded
 from ..._worker_memory import check_worker_memory
 from ...trees._binned_tree import BinnedTreeRegressor
-from ...trees._columns import MISSING, BinnedColumns, is_wide
+from ...trees._columns import MISSING, BinnedColumns
 from ...trees._histogram_growth import Grid, HistogramGrowth, sum_bits
 from ...trees._histograms import (
     GridUnits,
@@ -64,6 +62,13 @@ from ...trees._histograms import (
     ranges_of_nodes,
 )
 from ...trees._options import MAX_SEED, TreePlan, TreeShape
+from ...trees._row_summary import (
+    RowSummary,
+    TargetSummary,
+    bins_of_rows,
+    in_few_bytes,
+    summary_of_block,
+)
 from ...trees._tree_arrays import LEAF, LeafOutputs, Nodes, nodes_of
 from ...trees._weak_learners import monotonic_after_growth, set_leaf_values, tree_member
 from .._loop import RoundReports
@@ -148,7 +153,7 @@ def read_blocks(
         rows = rows.knowing(classes=classes)
     else:
         encoded(np.array([targets.low, targets.high]), None)  # refuses what is too large
-    columns = columns_of(summary, learner, encoder)
+    columns = bins_of_rows(summary, learner.max_bins, encoder)
     return BlockProblem(rows, summary, learner, columns, encoder, classes)
 
 
@@ -316,103 +321,6 @@ def is_second_order(loss: Loss, plan: Plan, n_scores: int) -> bool:
         return plan.newton == "yes"
     y = np.ones(1) if n_scores == 1 else np.ones(1, int)
     return not loss.is_quadratic and SecondOrderRisk.has_curvature(loss, y, n_scores)
-
-
-# --- the first reading of the rows ----------------------------------------------------------------
-
-
-@dataclass
-class TargetSummary:
-    """What is known of the targets and the weights of some rows."""
-
-    n_rows: int
-    weight: float
-    weighted: bool
-    whole: bool
-    labels: np.ndarray
-    label_weights: np.ndarray
-    mean: float = 0.0
-    low: float = 0.0
-    high: float = 0.0
-
-    @classmethod
-    def of(cls, y: np.ndarray, weight: np.ndarray | None, classifies: bool) -> TargetSummary:
-        whole = weight is None or bool(np.all(weight == np.rint(weight)))
-        total = float(len(y) if weight is None else weight.sum())
-        none = np.empty(0)
-        found = cls(len(y), total, weight is not None, whole, none, none)
-        if classifies:
-            found.labels, number = np.unique(y, return_inverse=True)
-            counts = np.bincount(number.ravel(), weight, len(found.labels))
-            found.label_weights = counts.astype(float)
-            return found
-        found.low, found.high = float(y.min()), float(y.max())
-        size = max(-found.low, found.high) or 1.0
-        found.mean = float(np.average(y / size, weights=weight)) * size
-        return found
-
-    def __add__(self, other: TargetSummary) -> TargetSummary:
-        weight = self.weight + other.weight
-        check_same_kind(self.labels, other.labels)
-        labels = np.concatenate([self.labels, other.labels])
-        labels, number = np.unique(labels, return_inverse=True)
-        label_weights = np.concatenate([self.label_weights, other.label_weights])
-        return TargetSummary(
-            self.n_rows + other.n_rows,
-            weight,
-            self.weighted,
-            self.whole and other.whole,
-            labels,
-            np.bincount(number.ravel(), label_weights, len(labels)),
-            self.weight / weight * self.mean + other.weight / weight * other.mean,
-            min(self.low, other.low),
-            max(self.high, other.high),
-        )
-
-    def examples(self, n_classes: int) -> np.ndarray:
-        """Targets as the loss takes them: each class, or the least, the mean and the largest."""
-        if n_classes:
-            return np.array([-1.0, 1.0]) if n_classes == 2 else np.arange(n_classes)
-        return np.array([self.low, self.mean, self.high])
-
-
-@dataclass
-class RowSummary:
-    """What the rows of one or several blocks have.
-
-    `lengths` is the number of rows by block; `nbytes` are those of the targets and the weights
-    `in_few_bytes`.
-    """
-
-    lengths: dict[int, int]
-    nbytes: int
-    targets: TargetSummary
-    missing: np.ndarray
-    sketch: QuantileSketch
-
-    def __add__(self, other: RowSummary) -> RowSummary:
-        return RowSummary(
-            self.lengths | other.lengths,
-            self.nbytes + other.nbytes,
-            self.targets + other.targets,
-            self.missing | other.missing,
-            self.sketch + other.sketch,
-        )
-
-
-def summary_of_block(block: Rows, classifies: bool) -> RowSummary:
-    """The summary of one block; O(n p), and a sort of at most 32,768 rows of each column."""
-    X, y, weight = block.X, block.y, block.weight
-    sketch = QuantileSketch.of(X, weight, np.random.default_rng(block.block))
-    if classifies:
-        check_classification_targets(y)
-    targets = TargetSummary.of(y, weight, classifies)
-    nbytes = sum(
-        in_few_bytes(each).nbytes
-        for each in (np.zeros(len(y)) if classifies else y, weight)
-        if each is not None
-    )
-    return RowSummary({block.block: len(y)}, nbytes, targets, columns_with_missing(X), sketch)
 
 
 # --- a round on one block of rows -----------------------------------------------------------------
@@ -675,16 +583,6 @@ def binned_block(
     kinds = y.dtype, np.dtype(float) if block.weight is None else block.weight.dtype
     first, number = int(block.numbers[0]), n_before + block.block
     return BinnedBlock(codes, in_few_bytes(y), weights, kinds, number, first, fold)
-
-
-def in_few_bytes(values: np.ndarray) -> np.ndarray:
-    """The same numbers in the smallest of three types, as a new array."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        for kind in (np.int8, np.float32):
-            small = values.astype(kind)
-            if np.array_equal(small, values):
-                return small
-    return values.copy()
 
 
 def signs(number: np.ndarray) -> np.ndarray:
@@ -1063,26 +961,6 @@ def risks_of_block(block: Rows, model: AdditiveModel, as_signs: bool) -> OfBlock
 
 Questions = Generator[Question, Parts, Any]
 Report = Callable[[int, float, tuple[float, float] | None], bool]
-
-
-def columns_of(
-    summary: RowSummary, learner: Any, encoder: CategoricalColumns | None
-) -> BinnedColumns:
-    """The bins of all rows, without codes."""
-    sketch, wide = summary.sketch, np.zeros(len(summary.missing), dtype=bool)
-    for j, (x, w) in enumerate(zip(sketch.values, sketch.weights)):
-        wide[j] = x.dtype != np.float32 and is_wide(x, np.cumsum(w), learner.max_bins)
-        if not wide[j]:
-            sketch.values[j] = x.astype(np.float32)
-    edges = sketch.edges(learner.max_bins)
-    if encoder is not None:
-        for j in np.flatnonzero(encoder.flags).tolist():
-            edges[j] = np.arange(encoder.numbers(j).max()) + 0.5
-    codes = np.empty((0, len(summary.missing)), np.uint8)
-    flags = None if encoder is None else encoder.flags
-    return BinnedColumns(
-        codes, edges, summary.missing, MISSING, flags, wide if wide.any() else None
-    )
 
 
 @dataclass
