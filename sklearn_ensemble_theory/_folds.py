@@ -8,7 +8,7 @@ Rows in blocks have no order that all of them know at once: their folds are give
 row's number, so that they are the same however the rows are cut into chunks.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -303,7 +303,7 @@ def folds_by_hash(rows: range | np.ndarray, n_splits: int) -> np.ndarray:
     folds = np.empty(len(rows), np.min_scalar_type(n_splits))
     for start in range(0, len(rows), _HASHED_ROWS):
         part = slice(start, start + _HASHED_ROWS)
-        folds[part] = _hashes(row_numbers(rows[part]).astype(np.uint64)) % np.uint64(n_splits)
+        folds[part] = hashes(row_numbers(rows[part]).astype(np.uint64)) % np.uint64(n_splits)
     return folds
 
 
@@ -315,12 +315,19 @@ class Draw(NamedTuple):
 
     def of(self, rows: range | np.ndarray) -> np.ndarray:
         """Whether each row is drawn."""
-        drawn, seed = np.empty(len(rows), dtype=bool), _hashes(np.array([self.seed], np.uint64))
-        for start in range(0, len(rows), _HASHED_ROWS):
-            part = slice(start, start + _HASHED_ROWS)
-            hashes = _hashes(_hashes(row_numbers(rows[part]).astype(np.uint64)) ^ seed)
-            drawn[part] = (hashes >> np.uint64(11)) * 2.0**-53 < self.share
+        drawn = np.empty(len(rows), dtype=bool)
+        for part, uniform in uniform_parts(rows, self.seed):
+            drawn[part] = uniform < self.share
         return drawn
+
+
+def uniform_parts(rows: range | np.ndarray, seed: int) -> Iterator[tuple[slice, np.ndarray]]:
+    """Numbers in [0, 1) for rows, by a hash of their numbers and of the seed, some at a time."""
+    own = hashes(np.array([seed], np.uint64))
+    for start in range(0, len(rows), _HASHED_ROWS):
+        part = slice(start, start + _HASHED_ROWS)
+        found = hashes(hashes(row_numbers(rows[part]).astype(np.uint64)) ^ own)
+        yield part, (found >> np.uint64(11)) * 2.0**-53
 
 
 def row_numbers(rows: range | np.ndarray) -> np.ndarray:
@@ -328,7 +335,7 @@ def row_numbers(rows: range | np.ndarray) -> np.ndarray:
     return np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
 
 
-def _hashes(x: np.ndarray) -> np.ndarray:
+def hashes(x: np.ndarray) -> np.ndarray:
     """The finaliser of splitmix64, in place: neighbouring numbers have unrelated hashes."""
     with np.errstate(over="ignore"):
         x += np.uint64(1)

@@ -210,6 +210,8 @@ ENGINES = {
     *("trees._vector_growth", "trees._vector_rounds"),
     # nodes of trees and predictions of many
     *("trees._isotonic", "trees._options", "trees._tree_arrays"),
+    # trees of rows in blocks
+    *("trees._forest_growth", "trees._row_summary"),
     # functions of a fitted ensemble
     *("ensembles._intervals", "ensembles._jackknife", "ensembles._quantiles"),
     *("ensembles._ensemble", "ensembles._predictions", "ensembles._forest_weights"),

@@ -11,7 +11,7 @@ from libc.string cimport memset
 
 from .arrays cimport require
 from .codes cimport all_below
-from .histograms cimport CELLS, Cell, Pair, count_range
+from .histograms cimport CELLS, Cell, Pair, add, count_range
 from .losses cimport MULTINOMIAL, Loss, LossRows, sum_losses
 
 import numpy as np
@@ -246,6 +246,66 @@ def follow_splits(
         else:
             follow_all(&splits, at, n, &node_16[0])
         free(split_of)
+
+
+# --- sums of integers in some columns -------------------------------------------------------------
+
+
+cdef void add_in_column(
+    const uint8_t* column, const int32_t* rows, const int32_t* group, const Cell* values,
+    Py_ssize_t m, Cell* table
+) noexcept nogil:
+    cdef Py_ssize_t i
+    if group == NULL:
+        for i in range(m):
+            add(table + column[rows[i]], values[i])
+    else:
+        for i in range(m):
+            add(table + group[i] * CELLS + column[rows[i]], values[i])
+
+
+def add_in_columns(
+    const uint8_t[:, ::1] codes not None, const int32_t[::1] rows not None,
+    const int32_t[::1] group or None, const int64_t[:, ::1] values not None,
+    const int32_t[::1] features not None, int64_t[:, :, :, ::1] table not None
+):
+    """Add integers of some rows to the bins of some columns. O(rows features).
+
+    Parameters
+    ----------
+    codes : uint8 array of shape (p, n)
+    rows : int32 array of shape (m,)
+        The numbers of the rows.
+    group : int32 array of shape (m,) or None
+        The group of each row, such as its class; None for one group.
+    values : int64 array of shape (m, 1) or (m, 2)
+    features : int32 array of shape (k,)
+    table : int64 array of shape (k, groups, 256, values)
+    """
+    cdef Py_ssize_t m = rows.shape[0], k = features.shape[0], n = codes.shape[1], i, j
+    cdef Py_ssize_t n_groups = table.shape[1], kinds = values.shape[1]
+    cdef const int32_t* own = NULL
+    require(values.shape[0] == m and 1 <= kinds <= 2)
+    require(table.shape[0] == k and table.shape[2] == CELLS and table.shape[3] == kinds)
+    require(group is None or group.shape[0] == m)
+    for i in range(m):
+        require(0 <= rows[i] < n)
+        require(group is None or 0 <= group[i] < n_groups)
+    for j in range(k):
+        require(0 <= features[j] < codes.shape[0])
+    if m == 0 or k == 0 or n_groups == 0:
+        return
+    if group is not None:
+        own = &group[0]
+    with nogil:
+        for j in range(k):
+            if kinds == 1:
+                add_in_column(
+                    &codes[features[j], 0], &rows[0], own, &values[0, 0], m, &table[j, 0, 0, 0])
+            else:
+                add_in_column(
+                    &codes[features[j], 0], &rows[0], own, <const Pair*>&values[0, 0], m,
+                    <Pair*>&table[j, 0, 0, 0])
 
 
 # --- sums over rows -------------------------------------------------------------------------------

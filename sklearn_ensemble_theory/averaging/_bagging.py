@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import MetadataRouter
@@ -73,6 +73,7 @@ from sklearn_ensemble_theory.averaging._draw_options import (
     PACMembers,
     StableSamples,
 )
+from sklearn_ensemble_theory.averaging._forest_blocks import fit_forest, read_rows
 from sklearn_ensemble_theory.averaging._forest_distributions import ForestDistribution
 from sklearn_ensemble_theory.averaging._learner_blocks import (
     LearnerRows,
@@ -172,6 +173,7 @@ class BaseBagging(
     _training: TrainingRows | RowsInChunks | None
     _oob: OutOfBag | None
 
+    _cure_of_order: ClassVar[str] = ""  # of chunks that are no random samples
     _keeps_X: ClassVar = False  # whether a fit keeps X, whatever the members are
 
     # How X is checked: whatever the base learner accepts.
@@ -270,7 +272,8 @@ class BaseBagging(
         is a scikit-learn tree or a binned tree, and in processes for other learners.
 
         With Dask collections, member b is drawn from the rows of one chunk and fitted where the
-        chunk is. `oob_score`, `warm_start` and `groups` cannot be used. Methods that need the
+        chunk is. The rows of forests with `bootstrap="poisson"` or "bernoulli" are drawn from all
+        chunks. `oob_score`, `warm_start` and `groups` cannot be used. Methods that need the
         training rows or the draws raise a ValueError. See "Larger than memory" in the user guide.
         """
         raise_for_params(fit_params, self, "fit")
@@ -374,7 +377,10 @@ class BaseBagging(
             self.__dict__.update(out_of_bag_attributes(oob, classes, self.warm_start))
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
-        """Member b is fitted to rows of block b mod K of K blocks, where the block is."""
+        """Member b is fitted to rows of block b mod K of K blocks, where the block is.
+
+        Trees whose rows are drawn one by one are fitted to rows of all blocks.
+        """
         if self.oob_score:
             raise ValueError(
                 "oob_score needs the training rows in memory and cannot be used with Dask "
@@ -385,6 +391,11 @@ class BaseBagging(
                 "warm_start=True cannot be used with Dask collections, whose chunks may be others "
                 "in the next fit; use warm_start=False."
             )
+        if len(rows.given) > 1 and draws_of(self.bootstrap).scheme.draws_each_row:
+            learner = self._learner_of_all_chunks(rows.meta)
+            if learner is not None:
+                self._fit_to_all_chunks(rows, learner)
+                return
         if self.max_samples == "stable" or isinstance(self.max_samples, StableSamples):
             raise ValueError(
                 'max_samples="stable" needs members drawn from all rows, but with Dask collections '
@@ -406,7 +417,7 @@ class BaseBagging(
             raise ValueError("X has no rows.")
         if read.encoder is not None:
             self._encoder = read.encoder
-        facts.warn_of_order(Features.of(rows.meta))
+        facts.warn_of_order(Features.of(rows.meta), self._cure_of_order)
         learner = in_codes(learner, facts.target.get("classes_"))
         plan = self._plan(learner, rows.meta, facts.target)
         n_members = plan.n_members(sum(facts.lengths.values()), rows.checks.n_features)
@@ -439,6 +450,41 @@ class BaseBagging(
                 spec=found[0].spec,
                 rows=RowsInChunks(),
                 target=facts.target,
+            )
+        )
+        self._set_out_of_bag(None, None)
+
+    def _learner_of_all_chunks(self, meta: Any) -> Any:
+        """The tree in bins that is grown on rows of all chunks; None if there is none."""
+        return None
+
+    def _fit_to_all_chunks(self, rows: ChunkedRows, learner: Any) -> None:
+        """Each member is a tree on rows that are drawn from all blocks."""
+        problem = read_rows(rows, learner, is_classifier(self))
+        if problem.encoder is not None:
+            self._encoder = problem.encoder
+        target: dict[str, Any] = {"n_outputs_": 1}
+        if problem.classes is not None:
+            target |= {"classes_": problem.classes, "n_classes_": len(problem.classes)}
+        plan = self._plan(problem.learner, rows.meta, target)
+        n_features = rows.checks.n_features
+        n_members = plan.n_members(problem.summary.targets.n_rows, n_features)
+        members, seeds = fit_forest(plan, problem, n_members, self.verbose)
+        spec = MemberSpec(
+            estimator=None,
+            scheme=RowsInChunks(),
+            n_features=n_features,
+            n_classes=target.get("n_classes_", 0),
+        )
+        self._keep(
+            Bag(
+                learner=problem.learner,
+                members=members,
+                features=[np.arange(n_features)] * n_members,
+                seeds=seeds.astype(int),
+                spec=spec,
+                rows=RowsInChunks(),
+                target=target,
             )
         )
         self._set_out_of_bag(None, None)

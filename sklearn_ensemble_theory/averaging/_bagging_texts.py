@@ -75,6 +75,9 @@ BAGGING = AVERAGES | {
         - `False`: s rows without replacement, and with `max_samples=None` all rows; there are then
           neither out-of-bag scores nor standard errors;
         %(schemes)s
+
+        With "poisson" and "bernoulli" the rows of each tree come from all chunks of a Dask
+        collection, otherwise from one of them; see "Larger than memory" in the user guide.
         """,
     "schemes": """
         - "disjoint": the same with s at most n/2, which is the default; the members of a group of

@@ -135,6 +135,9 @@ class BaseForest(WeighsClasses, BaseBagging):  # "balanced_subsample" is by the 
     # Whether the cuts of the trees are drawn.
     _random_cuts: ClassVar[bool] = False
     _keeps_X: ClassVar = True
+    _cure_of_order: ClassVar[str] = (
+        ' Or use bootstrap="poisson": the rows of each tree then come from all chunks.'
+    )
     _validation: ClassVar[dict] = {"accept_sparse": "csr", "ensure_all_finite": False}
 
     @property
@@ -170,6 +173,35 @@ class BaseForest(WeighsClasses, BaseBagging):  # "balanced_subsample" is by the 
         """The tree in as many bins as `max_bins` says; None if there is none."""
         n_bins = AUTO_BINS if self.max_bins == "auto" else self.max_bins
         return None if n_bins is None else binned_equivalent(tree, n_bins, True)
+
+    def _learner_of_all_chunks(self, meta: Any) -> Any:
+        name = f"bootstrap={self.bootstrap!r} draws the rows of each tree from all chunks"
+        refused: dict[str, Any] = {
+            name: getattr(self, name, None)
+            for name in ("max_leaf_nodes", "interaction_cst", "monotonic_cst")
+        }
+        refused = {each: value for each, value in refused.items() if value is not None}
+        if self.honesty:
+            refused["honesty"] = self.honesty
+        if getattr(self, "class_weight", None) == "balanced_subsample":
+            refused["class_weight"] = self.class_weight
+        if self.criterion not in ("squared_error", "friedman_mse", "gini", "log_loss", "entropy"):
+            refused["criterion"] = self.criterion
+        for each, value in refused.items():
+            raise ValueError(
+                f"{name}, and {each}={value!r} needs all rows of a tree in memory; use another "
+                f"{each}, or bootstrap=True for trees of one chunk each."
+            )
+        n_bins = MISSING if self.max_bins == "auto" else self.max_bins
+        if n_bins is None or n_bins > MISSING:
+            raise ValueError(
+                f"{name}, for which max_bins must be 'auto' or at most {MISSING}; got "
+                f"{self.max_bins!r}. Use bootstrap=True for trees of one chunk each."
+            )
+        learner = self._learner_for(meta)
+        if isinstance(learner, BaseBinnedTree):
+            return learner.set_params(max_bins=n_bins)
+        return binned_equivalent(learner, n_bins, True)
 
     def _plan(self, learner: Any, X: Any, target: dict) -> BaggingPlan:
         features, encoder = Features.known_to(self, X.shape[1]), fitted_encoder(self)

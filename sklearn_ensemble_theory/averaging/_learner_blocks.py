@@ -245,8 +245,11 @@ class RowFacts:
             self.labels | other.labels,
         )
 
-    def warn_of_order(self, features: Features) -> None:
-        """Warn where chunks are no random samples of the rows, of which each member sees one."""
+    def warn_of_order(self, features: Features, cure: str = "") -> None:
+        """Warn where chunks are no random samples of the rows, of which each member sees one.
+
+        `cure` is another one than a shuffle of the rows.
+        """
         found = []
         if self.spread is not None:
             shares = self.spread.shares()
@@ -273,6 +276,7 @@ class RowFacts:
                 "frame by rows.shuffle(name) with a column of random numbers, arrays by X[order] "
                 "and y[order] with a random order; or put them into one chunk if one worker has "
                 "the memory. The user guide, 'Larger than memory', has the lines."
+                f"{cure}"
             )
 
     @property

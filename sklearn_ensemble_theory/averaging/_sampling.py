@@ -78,6 +78,8 @@ class SamplingScheme(ABC):
     no_groups: ClassVar[str] = ""
     # Whether members without a unit are as those of a fit without it, as a jackknife needs.
     leaves_units_out: ClassVar[bool] = True
+    # Whether each row is drawn by itself, whatever the others are, and has a weight for it alone.
+    draws_each_row: ClassVar[bool] = False
     # Whether a unit may have several weights beside 0, as by draws with replacement.
     repeats_units: ClassVar[bool] = True
 
@@ -409,6 +411,7 @@ class Poisson(SamplingScheme):
     """Independent Poisson counts v_i: their variance s/n is their mean."""
 
     bootstrap = "poisson"
+    draws_each_row = True
 
     def indices(self, rng: np.random.RandomState) -> np.ndarray:
         # A Poisson number of draws with replacement makes the counts independent Poisson. A draw of
@@ -492,6 +495,7 @@ class IndependentRows(RowsWithTheirWeights):
     """Each row by itself with probability q, the size: Var(v_i) = q (1 - q)."""
 
     bootstrap = "bernoulli"
+    draws_each_row = True
     # Whether a draw of no rows is repeated, as there is nothing to fit.
     redraws: ClassVar[bool] = True
 

@@ -37,7 +37,7 @@ _GROUP = 16
 # splits to come: few passes over the rows, and few children that are counted in vain.
 _AHEAD = 0.5
 # A gain is the difference of sums with this relative error.
-_ROUNDING = 1e-15
+ROUNDING = 1e-15
 # Only a gain below this share of the sums can be one between equal targets.
 _SUSPICIOUS = 1e-11
 
@@ -85,6 +85,10 @@ class HistogramGrowth:
     ) -> None:
         self.options, self.columns, self.order = options, columns, order
         self.n_bins, self.has_missing = columns.most_bins, columns.any_missing
+        # The place of the number of rows among the sums, after those of the target or of classes.
+        self.rows_at = 1
+        # The kinds of sums whose means order categories.
+        self.means_of = [0]
         flags = columns.categorical
         self.categorical = np.flatnonzero([] if flags is None else flags)
         self.constraints = None
@@ -94,17 +98,19 @@ class HistogramGrowth:
         self.same_size = SAME * targets.mean_size
         self.weight_unit = unit = 1.0 if weight_exponent is None else 2.0**-weight_exponent
         self.value_unit = 2.0**-targets.exponent / unit
+        self.gain_unit = self.value_unit**2 * unit
         self.l2, self.cat_smooth = options.l2_regularization / unit, options.cat_smooth / unit
         # On the grid a weight can vanish.
         least = 0.0 if weight_exponent is None else 1.0
-        self.least_weight = max(options.min_weight_leaf / unit * (1 - _ROUNDING), least)
+        self.least_weight = max(options.min_weight_leaf / unit * (1 - ROUNDING), least)
         self.left: list[int] = []
         self.right: list[int] = []
         self.feature: list[int] = []
         self.code: list[int] = []
         self.sets: dict[int, np.ndarray] = {}  # of nodes that divide categories
         self.missing_left: list[bool] = []
-        self.totals: list[list[float]] = []  # of the target, of rows and, perhaps, of weights
+        # Of the target or of each class, of rows and, perhaps, of weights.
+        self.totals: list[list[float]] = []
         self.depth: list[int] = []
         self.bounds: list[tuple[float, float]] = []
         self.paths: list[frozenset[int]] = []  # the features that are cut above
@@ -217,7 +223,7 @@ class HistogramGrowth:
             if any(is_open):
                 self.part(i, split)
                 left = self.parted[i]
-                asked[i] = left + (sides[0][1] > sides[1][1])
+                asked[i] = left + (sides[0][self.rows_at] > sides[1][self.rows_at])
                 open_places += [left + side for side in range(2) if is_open[side]]
         if asked:
             sums = yield from self.counted(list(asked.values()), open_places)
@@ -253,7 +259,7 @@ class HistogramGrowth:
         return open_ids, tables
 
     def smaller(self, left: int, right: int) -> int:
-        return left if self.totals[left][1] <= self.totals[right][1] else right
+        return left if self.n_rows(left) <= self.n_rows(right) else right
 
     def found_splits(
         self, ids: list[int], tables: list[np.ndarray]
@@ -290,7 +296,7 @@ class HistogramGrowth:
 
     def occupied(self, i: int, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """How many values each feature has in a node (2 may be more), and whether some miss."""
-        counts = table[1]
+        counts = table[self.rows_at]
         n_values = np.count_nonzero(counts[:, : self.n_bins], axis=1)
         return n_values, counts[:, self.n_bins :].any(axis=1)
 
@@ -311,6 +317,9 @@ class HistogramGrowth:
         self.paths.append(path)
         return len(self.left) - 1
 
+    def n_rows(self, i: int) -> float:
+        return self.totals[i][self.rows_at]
+
     def may_split(self, i: int) -> bool:
         return self.may_be_split(self.depth[i], self.totals[i])
 
@@ -319,7 +328,7 @@ class HistogramGrowth:
         options = self.options
         return (
             depth < options.max_depth
-            and totals[1] >= max(options.min_samples_split, 2 * options.min_samples_leaf)
+            and totals[self.rows_at] >= max(options.min_samples_split, 2 * options.min_samples_leaf)
             and totals[-1] >= 2 * self.least_weight
         )
 
@@ -363,12 +372,24 @@ class HistogramGrowth:
     # --- search ---------------------------------------------------------------------------
 
     def search(
-        self, ids: list[int], tables: list[np.ndarray], allowed: np.ndarray | None
+        self,
+        ids: list[int],
+        tables: list[np.ndarray],
+        allowed: np.ndarray | None,
+        features: np.ndarray | None = None,
     ) -> list[NodeSplit | None]:
-        """The best split of each node among the allowed features, None where there is none."""
+        """The best split of each node among the allowed features, None where there is none.
+
+        The tables are of these `features`, the first of which wins ties; None for all of them.
+        """
         n_bins = self.n_bins
         # Axes: node, kind of sum, feature, direction of the missing values, bin.
         n_kinds, p, _ = tables[0].shape
+        known, order, categorical = features, self.order, self.categorical
+        if known is None:
+            known = np.arange(p)
+        else:
+            order, categorical = np.arange(p), np.flatnonzero(np.isin(known, categorical))
         left = np.empty((len(ids), n_kinds, p, 1 + self.has_missing, n_bins))
         # One node after the other into one array: all tables in one would be as large again.
         for part, table in zip(left, tables):
@@ -376,41 +397,50 @@ class HistogramGrowth:
             if self.has_missing:
                 np.add(values, table[..., n_bins:], out=part[:, :, 1])
         total = np.array([self.totals[i] for i in ids])
-        orders, shares = self.in_order_of_means(tables, total, left)
+        orders, shares = self.in_order_of_means(tables, total, left, categorical)
         right = total[:, :, None, None, None] - left
-        gain = self.gains(ids, left, right, shares)
+        gain = self.gains(ids, left, right, shares, categorical)
         if allowed is not None:
             gain[~allowed] = -np.inf
         # argmax takes the first of equal gains: that of the feature of the lowest rank.
-        flat = gain[:, self.order].reshape(len(ids), -1)
+        flat = gain[:, order].reshape(len(ids), -1)
         best = flat.argmax(axis=1)
         allowed_at = flat[np.arange(len(ids)), best] > -np.inf
         place_in_order, direction, cell = np.unravel_index(best, gain.shape[1:])
-        feature = self.order[place_in_order]
-        left = left[np.arange(len(ids)), :, feature, direction, cell]
-        size_of = score_of(left, self.l2) + score_of(total - left, self.l2)
-        parent = score_of(total, self.l2)
+        place_of = order[place_in_order]
+        left = left[np.arange(len(ids)), :, place_of, direction, cell]
+        size_of = self.score(left) + self.score(total - left)
+        parent = self.score(total)
         found: list[NodeSplit | None] = []
         for at, i in enumerate(ids):
-            place = int(feature[at]), int(direction[at]), int(cell[at])
+            j, place = int(place_of[at]), (int(direction[at]), int(cell[at]))
             size = float(size_of[at])
-            k = int(np.searchsorted(self.categorical, place[0]))
-            is_set = k < len(self.categorical) and self.categorical[k] == place[0]
+            k = int(np.searchsorted(categorical, j))
+            is_set = k < len(categorical) and categorical[k] == j
             if is_set and shares is not None:
-                size = float(parent[at] + shares[at, k, place[1], place[2]] * (size - parent[at]))
+                size = float(parent[at] + shares[at, k, *place] * (size - parent[at]))
             if not allowed_at[at] or not self.is_worth(i, size, float(parent[at])):
                 found.append(None)
                 continue
             split_gain = size - float(parent[at])
-            counts = tables[at][1, place[0]]
-            order = orders[at, k] if is_set else None
-            found.append(self.described(split_gain, place, counts, left[at].tolist(), order))
+            counts = tables[at][self.rows_at, j]
+            by_mean = orders[at, k] if is_set else None
+            place_of_cut = int(known[j]), *place
+            found.append(
+                self.described(split_gain, place_of_cut, counts, left[at].tolist(), by_mean)
+            )
         return found
 
+    def score(self, sums: np.ndarray) -> np.ndarray:
+        """What the search maximises, of sums whose second axis has the kinds."""
+        return score_of(sums, self.l2)
+
     def in_order_of_means(
-        self, tables: list[np.ndarray], total: np.ndarray, left: np.ndarray
+        self, tables: list[np.ndarray], total: np.ndarray, left: np.ndarray, j: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Put the sums of categories into the order of the means of their targets, in `left`.
+
+        The features of categories have the places `j` in the tables.
 
         For every score that is convex in the sums of a child, the best two sets of categories are a
         beginning of this order and the rest (Breiman et al. 1984, theorem 4.5). The mean of a
@@ -419,17 +449,17 @@ class HistogramGrowth:
         bins), with bins without rows last, and the shares (nodes, categorical features, directions,
         bins), or None, for 1, without `cat_smooth`.
         """
-        j, n_bins = self.categorical, self.n_bins
+        n_bins, kinds = self.n_bins, self.means_of
         orders = np.empty((len(tables), len(j), n_bins), dtype=np.intp)
         if not len(j):
             return orders, None
         shares = np.ones((len(tables), len(j), *left.shape[3:])) if self.cat_smooth > 0 else None
         for at, (table, all_sums) in enumerate(zip(tables, total)):
-            mean = all_sums[0] / all_sums[-1]
+            mean = all_sums[kinds, None, None] / all_sums[-1]
             sums = table[:, j]
-            shifts = sums[0] - mean * sums[-1]
-            means = comparable_scores(shifts / (sums[-1] + self.cat_smooth))
-            key = np.where(sums[1, :, :n_bins] > 0, means[:, :n_bins], np.inf)
+            shifts = sums[kinds] - mean * sums[-1]
+            means, shrunk = self.means_of_categories(shifts, sums[-1])
+            key = np.where(sums[self.rows_at, :, :n_bins] > 0, means[:, :n_bins], np.inf)
             orders[at] = order = key.argsort(axis=1, kind="stable")
             values = np.take_along_axis(sums[..., :n_bins], order[None], axis=2).cumsum(axis=2)
             left[at][:, j, 0] = values
@@ -437,24 +467,40 @@ class HistogramGrowth:
                 left[at][:, j, 1] = values + sums[..., n_bins:]
             if shares is None:
                 continue
-            shrunk = np.nan_to_num(means) * sums[-1]
-            on_left = np.take_along_axis(shrunk[:, :n_bins], order, axis=1).cumsum(axis=1)
+            shrunk = np.nan_to_num(shrunk) * sums[-1]
+            by_mean = np.take_along_axis(shrunk[..., :n_bins], order[None], axis=2)
+            on_left, of_all = by_mean.cumsum(axis=2), shrunk.sum(axis=2, keepdims=True)
             for direction in range(1 + self.has_missing):
-                a = on_left + (shrunk[:, n_bins:] if direction else 0.0)
-                b = shrunk.sum(axis=1, keepdims=True) - a
-                w = left[at][-1, j, direction]
-                shift = left[at][0, j, direction] - mean * w
-                whole = shift * shift * (1 / w + 1 / (all_sums[-1] - w))
-                share = np.minimum((a * a / w + b * b / (all_sums[-1] - w)) / whole, 1.0)
+                a = on_left + (shrunk[..., n_bins:] if direction else 0.0)
+                b, w = of_all - a, left[at][-1, j, direction]
+                shift = left[at][kinds][:, j, direction] - mean * w
+                whole = (shift * shift * (1 / w + 1 / (all_sums[-1] - w))).sum(axis=0)
+                of_means = (a * a / w + b * b / (all_sums[-1] - w)).sum(axis=0)
+                share = np.minimum(of_means / whole, 1.0)
                 shares[at, :, direction] = np.where(whole > 0, share, 1.0)
         return orders, shares
 
+    def means_of_categories(
+        self, shifts: np.ndarray, weight: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What orders categories, and their shrunk means.
+
+        Of features and bins, the means of kinds too; `shifts` are sums about the mean of the node.
+        """
+        means = comparable_scores(shifts / (weight + self.cat_smooth))
+        return means[0], means
+
     def gains(
-        self, ids: list[int], left: np.ndarray, right: np.ndarray, shares: np.ndarray | None
+        self,
+        ids: list[int],
+        left: np.ndarray,
+        right: np.ndarray,
+        shares: np.ndarray | None,
+        j: np.ndarray,
     ) -> np.ndarray:
         """The scores on both sides, rounded for comparisons; -inf for cuts that are not allowed."""
         n_rows = self.options.min_samples_leaf
-        forbidden = np.minimum(left[:, 1], right[:, 1]) < n_rows
+        forbidden = np.minimum(left[:, self.rows_at], right[:, self.rows_at]) < n_rows
         if self.least_weight > 0:
             forbidden |= np.minimum(left[:, -1], right[:, -1]) < self.least_weight
         if self.constraints is not None:
@@ -466,11 +512,10 @@ class HistogramGrowth:
                 forbidden |= outside & (self.constraints[:, None, None] != 0)
             # Missing values alone are on the right.
             forbidden[:, :, 1:] |= left[:, 1, :, :1] == 0
-        score = score_of(left, self.l2) + score_of(right, self.l2)
+        score = self.score(left) + self.score(right)
         if shares is not None:
             total = np.array([self.totals[i] for i in ids])
-            before = score_of(total, self.l2)[:, None, None, None]
-            j = self.categorical
+            before = self.score(total)[:, None, None, None]
             score[:, j] = before + shares * (score[:, j] - before)
         gain = comparable_scores(score)
         gain[forbidden] = -np.inf
@@ -478,10 +523,9 @@ class HistogramGrowth:
 
     def is_worth(self, i: int, size: float, parent: float) -> bool:
         """Whether the node is split, by the sums after and before; doubtful ones are noted."""
-        units = self.value_unit**2 * self.weight_unit
         total = self.totals[0][-1] * self.weight_unit
         least = self.options.min_impurity_decrease * total
-        if (size - parent + _ROUNDING * size) * units < least:
+        if (size - parent + ROUNDING * abs(size)) * self.gain_unit < least:
             return False
         if not size - parent > _SUSPICIOUS * size:
             self.doubtful.append(i)
@@ -507,7 +551,7 @@ class HistogramGrowth:
         all_values = self.columns.missing - 1
         code = cell + (1 + int(after[0])) // 2 if len(after) else all_values
         # Where no value is missing, a missing one will go where most rows go.
-        missing_left = bool(direction) if missing else 2 * left[1] > counts.sum()
+        missing_left = bool(direction) if missing else 2 * left[self.rows_at] > counts.sum()
         if order is not None:
             goes = np.full(MISSING + 1, missing_left)
             full = order[counts[order] > 0]
@@ -562,7 +606,7 @@ class HistogramGrowth:
             threshold=self.columns.thresholds(feature, code),
             missing_left=np.array(self.missing_left, dtype=np.uint8)[order],
             impurity=impurity,
-            n_rows=np.array([totals[1] for totals in self.totals])[order].astype(np.int64),
+            n_rows=np.array([self.n_rows(i) for i in range(len(order))])[order].astype(np.int64),
             weight=weight,
             value=value.reshape(len(order), -1),
             depth=max(self.depth),

@@ -88,8 +88,9 @@ def test_sorted_rows_are_warned_of(by, cls):
     X, y = rows(by)
     params = FOREST if cls is RandomForestRegressor else {"random_state": 0}
     what = "y" if by == "y" else f"feature {by}"
-    with pytest.warns(UserWarning, match=rf"\d\d% of the variance of {what} .*Shuffle"):
+    with pytest.warns(UserWarning, match=rf"\d\d% of the variance of {what} .*Shuffle") as found:
         cls(**params).fit(*chunks(X, y))
+    assert ("poisson" in str(found[0].message)) == (cls is RandomForestRegressor)
 
 
 def test_sorted_labels_and_named_columns_are_warned_of():

@@ -21,7 +21,7 @@ from sklearn_ensemble_theory._native.additive import (
 )
 from sklearn_ensemble_theory._native.balls import GramSteps, RowSteps, direction_of, settle
 from sklearn_ensemble_theory._native.binning import EdgeTable, are_told_apart, sorted_floats
-from sklearn_ensemble_theory._native.block_passes import RowTargets, follow_splits
+from sklearn_ensemble_theory._native.block_passes import RowTargets, add_in_columns, follow_splits
 from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
 from sklearn_ensemble_theory._native.exact_trees import (
     Keys,
@@ -102,6 +102,7 @@ __all__ = [
     "add_deep_values",
     "add_entries",
     "add_group_sums",
+    "add_in_columns",
     "add_leaf_values",
     "add_pair_tables",
     "add_small_trees",

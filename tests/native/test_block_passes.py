@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ..trees.engine import MISSING, after_splits, goes_left
-from .loops import Loss, RowTargets, follow_splits
+from .loops import Loss, RowTargets, add_in_columns, follow_splits
 
 P = 5
 PACKED_TARGETS, PACKED_WEIGHTS, TARGETS, WEIGHTS = range(4)
@@ -267,3 +267,25 @@ def test_leaves_and_rows_that_do_not_fit():
     ]:
         with pytest.raises((TypeError, ValueError)):
             RowTargets(*wrong)
+
+
+@pytest.mark.parametrize("n_kinds", [1, 2])
+@pytest.mark.parametrize("n_groups", [None, 3])
+def test_integers_in_some_columns(n_kinds, n_groups):
+    rng = np.random.default_rng(0)
+    codes, rows = rng.integers(0, 256, (5, 40), np.uint8), rng.integers(0, 40, 100, np.int32)
+    values = rng.integers(-(2**40), 2**40, (100, n_kinds))
+    group = None if n_groups is None else rng.integers(0, n_groups, 100, np.int32)
+    features = np.array([3, 0, 3], np.int32)
+    table = np.zeros((3, n_groups or 1, 256, n_kinds), np.int64)
+    add_in_columns(codes, rows, group, values, features, table)
+    expected = np.zeros_like(table)
+    own = np.zeros(100, int) if group is None else group
+    for k, j in enumerate(features):
+        np.add.at(expected[k], (own, codes[j, rows]), values)
+    np.testing.assert_array_equal(table, expected)
+    for wrong in (rows + np.int32(40), rows - np.int32(40)):
+        with pytest.raises(ValueError):
+            add_in_columns(codes, wrong, group, values, features, table)
+    with pytest.raises(ValueError):
+        add_in_columns(codes, rows, group, values, features + np.int32(2), table)
