@@ -12,6 +12,8 @@
 - peers: gradient boosting beside LightGBM's and XGBoost's on the same cluster, and the fit in
   memory by one thread; the error on new rows is beside the time.
 - adaboost: a round of AdaBoost in memory, on Dask's threads, and on the cluster.
+- forests: trees of one chunk each, and of all chunks, of random and of sorted rows; the error on
+  new rows and what the client receives.
 - files: L2-boosting of Parquet files, beside one process that calls `partial_fit` file by file.
 - spill: gradient boosting of rows that do not fit into the memory of the workers. It has a cluster
   of its own, takes five minutes or more, and writes some GB to the temporary folder.
@@ -43,6 +45,7 @@ from sklearn_ensemble_theory import (
     AdaBoostClassifier,
     GradientBoostingRegressor,
     L2BoostingRegressor,
+    RandomForestRegressor,
     _blocks,
 )
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
@@ -296,6 +299,27 @@ def adaboost(client, options):
     line(f"adaboost same bits on both schedulers: {same}")
 
 
+def forests(client, options):
+    n = int(options.forest_rows)
+    X, y = rows_in_memory(n)
+    X_new = rows_in_memory(50_000, 1)[0]
+    for name, order in {"random": np.arange(n), "sorted": np.argsort(X[:, 0])}.items():
+        lazy = [
+            da.from_array(one[order], chunks=(-(-n // 8), *one.shape[1:])).persist()
+            for one in (X, y)
+        ]
+        for bootstrap in (True, "poisson"):
+            model = RandomForestRegressor(16, bootstrap=bootstrap, random_state=0)
+            found, (model, seconds) = watched(
+                client, lambda m=model, lazy=lazy: measured(client, lambda: m.fit(*lazy))
+            )
+            error = np.sqrt(np.mean((model.predict(X_new) - truth(X_new)) ** 2))
+            line(
+                f"forests {name} rows, bootstrap={bootstrap!s:8} {n} rows {in_words(seconds)}",
+                f"passes {found.passes}, {found.sent / 1e6:.0f} MB sent, error {error:.3f}",
+            )
+
+
 def write_files(folder, n_rows, n_files):
     for number, n in enumerate(np.diff(np.linspace(0, n_rows, n_files + 1).astype(int))):
         X, y = rows_in_memory(n, number)
@@ -372,6 +396,7 @@ ROWS = {
     "memory": memory_of_rows,
     "peers": peers,
     "adaboost": adaboost,
+    "forests": forests,
     "files": files,
 }
 
@@ -387,6 +412,7 @@ def main():
     parser.add_argument("--peer-rows", type=float, default=4e5)
     parser.add_argument("--peer-rounds", type=int, default=50)
     parser.add_argument("--adaboost-rows", type=float, default=2e6)
+    parser.add_argument("--forest-rows", type=float, default=4e5)
     parser.add_argument("--rows", type=float, default=2e6, help="of all files")
     parser.add_argument("--files", type=int, default=10)
     parser.add_argument("--limit", type=int, default=500, help="MB of a worker, for spill")

@@ -18,6 +18,7 @@ from sklearn_ensemble_theory import (
     L2BoostingRegressor,
     LogitBoostClassifier,
     MatchingPursuitRegressor,
+    RandomForestRegressor,
     SketchedLinearRegression,
 )
 from sklearn_ensemble_theory.boosting import CVRounds
@@ -210,11 +211,14 @@ MODELS = {
     "histogram": HistogramRegressor(3),
     "blocks": DivideAndConquerRegressor(LinearRegression(), n_blocks=5),
     "bags": BaggingRegressor(LinearRegression(), n_estimators=7, random_state=0),
+    "forest of all rows": RandomForestRegressor(4, bootstrap="poisson", random_state=0),
 }
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_an_engine_of_some_fifty_lines_fits_the_same_models(name, one_thread):
+def test_an_engine_of_some_fifty_lines_fits_the_same_models(name, one_thread, monkeypatch):
+    # Nodes of a forest are searched by sums, and gathered.
+    monkeypatch.setattr("sklearn_ensemble_theory.averaging._forest_blocks.SMALL_ROWS", 50)
     da = pytest.importorskip("dask.array")
     rng = np.random.default_rng(0)
     X = rng.random((N, 3))

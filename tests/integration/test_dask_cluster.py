@@ -89,6 +89,10 @@ MODELS = {
     "histogram": (HistogramRegressor(3), same),
     "blocks": (DivideAndConquerRegressor(LinearRegression(), n_blocks="rate"), same),
     "forest": (RandomForestRegressor(12, max_depth=4, random_state=0), same),
+    "forest of all chunks": (
+        RandomForestRegressor(4, bootstrap="poisson", max_depth=4, random_state=0),
+        same,
+    ),
 }
 # How often every chunk is read, if it is not kept.
 PASSES = {"L2-boosting": 2, "pursuit": 1, "pursuit by folds": 2, "forest": 2}
