@@ -22,7 +22,7 @@ cdef enum:
     SOME = 512
     # Sums of integers stay below 2^62.
     SUM_BITS = 62
-    MOST_NODES = 1024
+    MOST_NODES = 2048
     # So many splits are made one after the other.
     FEW_SPLITS = 16
     # Tables of leaves for every fourth row: no row waits for the one before it.
@@ -447,6 +447,7 @@ cdef class RowTargets:
         sums : float64 array of shape (n_nodes, 3)
         """
         cdef Py_ssize_t n_nodes = sums.shape[0], c, t
+        cdef int node_size = node.itemsize
         cdef const uint8_t[::1] node_8
         cdef const uint16_t[::1] node_16
         cdef double* tables
@@ -454,7 +455,7 @@ cdef class RowTargets:
         sums[:] = 0.0
         if self.n == 0:
             return
-        if node.itemsize == 1:
+        if node_size == 1:
             node_8 = node
             require(all_below(&node_8[0], self.n, n_nodes))
         else:
@@ -465,7 +466,7 @@ cdef class RowTargets:
             raise MemoryError
         try:
             with nogil:
-                if node_8 is not None:
+                if node_size == 1:
                     add_leaves(self, &node_8[0], 3 * n_nodes, tables)
                 else:
                     add_leaves(self, &node_16[0], 3 * n_nodes, tables)

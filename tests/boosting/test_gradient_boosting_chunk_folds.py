@@ -228,6 +228,15 @@ def test_best_first_trees_count_several_leaves_in_a_pass(monkeypatch):
     assert_same_rounds(found, model.fit(X, y))
 
 
+def test_trees_of_more_nodes_than_a_byte_holds():
+    rng = np.random.default_rng(0)
+    X = rng.random((3000, 3))
+    y = np.sin(8 * X[:, 0]) + X[:, 1] * X[:, 2] + rng.standard_normal(3000)
+    options = {"max_iter": 2, "early_stopping": False, "min_samples_leaf": 1}
+    model = HistGradientBoostingRegressor(max_leaf_nodes=300, **options)
+    assert_same_rounds(in_chunks(clone(model), X, y, cuts=[1000]), model.fit(X, y))
+
+
 def test_parameters_that_need_all_rows_are_refused():
     X, y = rows()
     model = GradientBoostingRegressor(n_estimators="cv")

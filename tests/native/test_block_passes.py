@@ -104,10 +104,11 @@ def test_targets_are_the_negative_gradients_of_the_loss(name, kind):
         rows.count(codes, None, node, slot, 2.0**30, 1.0, False, 0, 11, found[-1])
     np.testing.assert_array_equal(*found)
     weight = rng.random(1500)
-    RowTargets(loss, y, u, None, weight).sum_leaves(node, sums)
     terms = np.column_stack([weight, weight * expected, weight * expected**2])
     by_hand = [terms[node == i].sum(axis=0) for i in range(8)]
-    np.testing.assert_allclose(sums, by_hand, rtol=1e-12, atol=1e-12)
+    for leaf in (node, node.astype(np.uint16)):
+        RowTargets(loss, y, u, None, weight).sum_leaves(leaf, sums)
+        np.testing.assert_allclose(sums, by_hand, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16])
