@@ -452,17 +452,3 @@ def test_steps_of_rounds_need_the_same_rows():
     in_chunks(classifier, X, y > 0)
     with pytest.raises(ValueError, match="must not have other classes"):
         in_chunks(classifier, X, np.digitize(y, [0, 1]))
-
-
-@pytest.mark.parametrize("unit", [2.0**-360, 2.0**330])
-@pytest.mark.parametrize("step", ["newton", "fixed"])
-def test_weights_of_any_size_give_the_same_bits(unit, step):
-    """Of long steps the sums of losses times weights would overflow."""
-    X, y = rows()
-    y, weight = np.exp(2 * y), np.random.default_rng(0).random(len(y))
-    model = HistGradientBoostingRegressor("gamma", **{**HIST, "learning_rate": 1.0})
-    if step == "fixed":
-        model = GradientBoostingRegressor(loss="gamma", n_estimators=3, learning_rate=1.0)
-    model.set_params(random_state=0)
-    found = [in_chunks(clone(model), X, y, weight * size) for size in (1.0, unit)]
-    np.testing.assert_array_equal(found[0].predict(X), found[1].predict(X))

@@ -153,20 +153,8 @@ def read_blocks(
         rows = rows.knowing(classes=classes)
     else:
         encoded(np.array([targets.low, targets.high]), None)  # refuses what is too large
-    unit = weight_unit(targets)
-    if unit != 1.0:
-        rows = rows.knowing(weight_unit=unit)
-        weight, label_weights = targets.weight / unit, targets.label_weights / unit
-        given = {"weight": weight, "label_weights": label_weights, "whole": False}
-        summary.targets = replace(targets, **given)
     columns = bins_of_rows(summary, learner.max_bins, encoder)
     return BlockProblem(rows, summary, learner, columns, encoder, classes)
-
-
-def weight_unit(targets: TargetSummary) -> float:
-    """1, or a power of 2 near a mean weight by which sums of losses could overflow or vanish."""
-    exponent = int(np.frexp(targets.weight / targets.n_rows)[1])
-    return 1.0 if abs(exponent) <= 64 else 2.0**exponent
 
 
 def boost_blocks(
@@ -1423,8 +1411,7 @@ class FitsInLockstep:
 def checked_validation(rows: ChunkedRows, problem: BlockProblem) -> tuple[ChunkedRows, float]:
     """Validation rows that are read like those that are fitted, and their weight."""
     encode = None if problem.encoder is None else problem.encoder.encode
-    given = {"encode": encode, "weight_unit": problem.rows.checks.weight_unit}
-    rows, classes = rows.knowing(allow_nan=True, **given), problem.classes
+    rows, classes = rows.knowing(allow_nan=True, encode=encode), problem.classes
     try:
         found = rows.sum(targets_of_block, classes is not None)
     except (TypeError, ValueError) as error:
