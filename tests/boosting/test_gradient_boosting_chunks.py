@@ -452,3 +452,17 @@ def test_steps_of_rounds_need_the_same_rows():
     in_chunks(classifier, X, y > 0)
     with pytest.raises(ValueError, match="must not have other classes"):
         in_chunks(classifier, X, np.digitize(y, [0, 1]))
+
+
+@pytest.mark.parametrize("step", ["newton", "fixed"])
+def test_losses_of_huge_weights_do_not_overflow(step):
+    """Of long steps the sums of losses times weights would."""
+    X, y = rows()
+    y, weight = np.exp(2 * y), np.random.default_rng(0).random(len(y))
+    model = HistGradientBoostingRegressor("gamma", **{**HIST, "learning_rate": 1.0})
+    if step == "fixed":
+        model = GradientBoostingRegressor(loss="gamma", n_estimators=3, learning_rate=1.0)
+    model.set_params(random_state=0)
+    found = [in_chunks(clone(model), X, y, weight * size) for size in (1.0, 2.0**330)]
+    expected, actual = (one.predict(X) for one in found)
+    np.testing.assert_allclose(actual, expected, rtol=1e-9)

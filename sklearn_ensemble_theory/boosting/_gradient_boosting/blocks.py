@@ -781,14 +781,14 @@ def deviance_of_block(rows: RowsOfFit, loss: Loss, constant: Any, of_classes: bo
 
 
 def falls_of_block(
-    rows: RowsOfFit, task: TreeTask, splits: list[list[Split]], steps: list[np.ndarray]
+    rows: RowsOfFit, task: TreeTask, splits: list[list[Split]], steps: list[np.ndarray], unit: float
 ) -> OfBlocks | None:
-    """`leaf_falls` of all trees, side by side."""
+    """`leaf_falls` of all trees, side by side, for weights in this unit."""
     seen = rows.drawn(task.draw, splits)
     if seen is None:
         return None
     data, u, nodes = seen
-    y, weight = data.y, data.each_weight()
+    y, weight = data.y, data.each_weight() / unit
     falls = [
         leaf_falls(task.loss, y, u, weight, leaf, own, k if u.ndim == 2 else None)
         for k, (leaf, own) in enumerate(zip(nodes, steps))
@@ -797,14 +797,14 @@ def falls_of_block(
 
 
 def slopes_of_block(
-    rows: RowsOfFit, task: TreeTask, splits: list[list[Split]], steps: list[np.ndarray]
+    rows: RowsOfFit, task: TreeTask, splits: list[list[Split]], steps: list[np.ndarray], unit: float
 ) -> OfBlocks | None:
     """The derivatives of the losses of the leaves of all trees along their steps, side by side."""
     seen = rows.drawn(task.draw, splits)
     if seen is None:
         return None
     data, scores, nodes = seen
-    y, weight = data.y, data.each_weight()
+    y, weight = data.y, data.each_weight() / unit
     slopes = []
     for k, (leaf, own) in enumerate(zip(nodes, steps)):
         column = ... if scores.ndim == 1 else np.s_[:, k]
@@ -1299,14 +1299,17 @@ class BlockBoosting:
         ends = np.cumsum([len(own) for own in steps])[:-1]
         rate = share_taken(self.plan.learning_rate, len(steps))
         found = np.concatenate(steps)
+        # A power of 2, by which no bit changes: huge losses times huge weights would overflow.
+        unit = 2.0 ** int(np.frexp(self.targets.weight)[1])
         asked = may_rise(loss, found, first, rate)
         if not asked.any():
             return steps
 
         def summed(function, moves: np.ndarray) -> Questions:
             parts = np.split(np.where(asked, moves, 0.0), ends)
-            total = yield from self.summed(Question(function, (self.task, self.splits, parts)))
-            return np.where(asked, total / self.targets.weight, 0.0)
+            given = self.task, self.splits, parts, unit
+            total = yield from self.summed(Question(function, given))
+            return np.where(asked, total / (self.targets.weight / unit), 0.0)
 
         falls = yield from summed(falls_of_block, steps_to_try(loss, found, rate))
         wrong = asked & is_wrong(loss, found, first, falls, is_whole, share)
