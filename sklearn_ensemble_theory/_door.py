@@ -91,7 +91,8 @@ def fit_context(
 
         @wraps(fit)
         def fit_by_steps(estimator: Estimator, X: Any, y: Any = None, *args: Any, **kwargs: Any):
-            if not routing_enabled():  # else they may be of a base learner
+            # With routing they may be of a base learner.
+            if not kwargs.keys() <= known.keys() and not routing_enabled():
                 refuse_unknown(estimator, fit.__name__, known, kwargs)
             fresh = twin(estimator, running)
             changed = in_numbers(fresh, X, continued=fit.__name__ == "partial_fit")

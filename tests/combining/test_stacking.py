@@ -540,7 +540,7 @@ def test_a_fitted_member_with_a_label_that_is_not_in_y_is_named(labels):
     stack.fit(X, y)
     two = y != labels[2]
     stack.fit(X[two], y[two])
-    with pytest.raises(ValueError, match="DecisionTreeClassifier predicts labels that are no cl"):
+    with pytest.raises(ValueError, match="predicts labels that are not among the cl"):
         stack.predict(X)
 
 

@@ -650,7 +650,7 @@ def test_members_that_predict_something_else_are_left_out():
     assert list(model.members_) == ["linear"]
     X, y = load_breast_cancer(return_X_y=True)
     for row in ((5.0, 5.0), (-1.0, 2.0)):
-        with pytest.warns(UserWarning, match="'scores' is left out.*no probabilities"):
+        with pytest.warns(UserWarning, match="'scores' is left out.*not probabilities"):
             model = SuperLearnerClassifier(["linear", Scores(row)]).fit(X, y)
         assert list(model.members_) == ["linear"]
     SuperLearnerClassifier([Scores((0.5, 0.5))]).fit(X, y)
@@ -714,10 +714,10 @@ def test_time_that_is_too_short_leaves_the_linear_model():
         ([], "at least one member"),
         (["linear", "linear"], "'linear' twice"),
         ([RandomForestRegressor], "members must have an estimator, not a class"),
-        ([LogisticRegression()], "no regressor with fit"),
-        ([3], "no regressor with fit"),
+        ([LogisticRegression()], "neither a name of the library nor a regressor with fit"),
+        ([3], "neither a name of the library nor a regressor with fit"),
         ([("linear", Ridge()), "linear"], "'linear' twice"),
-        ([(1, Ridge())], "no text"),
+        ([(1, Ridge())], "not a string"),
     ],
 )
 def test_members_that_are_none(members, message):

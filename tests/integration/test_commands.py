@@ -52,6 +52,7 @@ WHERE = [
     (r"ruff check .*|mypy|python -m sphinx .*plot_gallery.*", CI),
     (r"python -m pytest tests/integration|\.ci/machine stranger", CI),
     (r'python -m pip install -e "\.\[docs\]" && python -m sphinx .*', SITE),
+    (r"python -m pytest -n 0 tests/integration/test_\*_in_browser\.py", SITE),
     (r"python -m pytest -n 0 \S+(_margins|test_new_loss)\.py.*", SECONDS),
     (r"python benchmarks/speed\.py.*", SPEED),
     (r"python benchmarks/(?!judging|measuring)\w+\.py.*", ARGUMENTS),
