@@ -64,6 +64,8 @@ MOST_BYTES = 2**27
 # Sums of real targets stay below 2 to this power, of their squares and of weights that are no
 # counts below the next ones.
 TARGET_BITS, SQUARE_BITS, WEIGHT_BITS = 48, 60, 48
+# The draws of one tree have that many largest targets more than expected, at most.
+MORE_DRAWS = 32
 # Larger targets cannot be squared.
 LARGEST_TARGET = 1e150
 # Poisson numbers of a larger mean are found by SciPy.
@@ -406,7 +408,7 @@ def units_of_targets(
         return 0, 0, centre, 0.0
     share = data.sum(size_of_block, centre, largest) * 2.0**-30
     size = float(share) * largest
-    of_tree = size * (draws.rate if draws.counts else 1.0)
+    of_tree = size * draws.rate + MORE_DRAWS * largest if draws.counts else size
     exponent = exponent_below(of_tree, TARGET_BITS)
     squares = exponent_below(largest, 0) + exponent_below(of_tree / largest, SQUARE_BITS) // 2
     return exponent, squares, centre, size / targets.weight

@@ -1,8 +1,9 @@
 """Growth of the trees of a forest whose rows are in blocks, by sums in bins and by rows.
 
 `ForestGrowth` makes one tree. Nodes of many rows are searched by sums in the bins of the features
-that are drawn for them (`NodeRequest`). Nodes of few rows are left `small`: what has the blocks
-gathers their rows, and `grow_tree` grows what is below them. Features and seeds of a node are
+that are drawn for them (`NodeRequest`). Nodes of few rows are left `small`, and nodes of rows whose
+weights are tiny beside the others: what has the blocks gathers their rows, and `grow_tree` grows
+what is below them. Features and seeds of a node are
 hashes of the seed of the tree and of the path to the node: they do not depend on the order in which
 nodes are visited, and the tree does not depend on the blocks.
 """
@@ -34,6 +35,8 @@ REST_BITS = 24
 POWER_STEPS = 20
 # Sums of integers stay below 2 to this power.
 SUM_BITS = 62
+# Nodes whose rounded weights are below so many units a row are grown from their rows.
+LEAST_UNITS = 2.0**12
 
 
 class NodeRequest(NamedTuple):
@@ -218,8 +221,12 @@ class ForestGrowth(HistogramGrowth):
         """Go on with a node, of which `table` are the sums in bins."""
         i, features = request.node, request.features
         if not self.left:
-            totals = table[:, 0].sum(axis=-1)
-            self.add(self.with_weight(totals[:, None])[:, 0].tolist(), LEAF, (-np.inf, np.inf))
+            sums = table[:, 0].sum(axis=-1)
+            totals = self.with_weight(sums[:, None])[:, 0].tolist()
+            if not totals[self.rows_at] or self.is_light(totals):
+                self.small.append(0)
+                return
+            self.add(totals, LEAF, (-np.inf, np.inf))
             least = self.least_share * self.totals[0][-1]
             self.least_weight = max(self.least_weight, least * (1 - ROUNDING))
         self.describe(i, moments, spread)
@@ -327,12 +334,19 @@ class ForestGrowth(HistogramGrowth):
 
     def open_children(self, i: int, split: NodeSplit) -> None:
         for child in self.split(i, split):
-            if not self.may_split(child):
+            if self.is_light(self.totals[child]):
+                self.small.append(child)
+            elif not self.may_split(child):
                 self.requests_to_ask.append(NodeRequest(child, np.empty(0, dtype=np.intp)))
             elif self.n_rows(child) <= self.most_rows:
                 self.small.append(child)
             else:
                 self.requests_to_ask.append(self.first_request(child))
+
+    def is_light(self, totals: list[float]) -> bool:
+        """Whether the weights of a node were so small that rounding has changed them."""
+        few = LEAST_UNITS * totals[self.rows_at]
+        return not self.units.grid.whole and totals[-1] < few
 
     def with_weight(self, sums: np.ndarray) -> np.ndarray:
         """The sums with the weight as the last kind, which classes add up to."""

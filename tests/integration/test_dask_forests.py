@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import poisson
+from sklearn.base import clone
 
 from sklearn_ensemble_theory import (
     ExtraTreesClassifier,
@@ -293,6 +294,47 @@ def test_targets_of_any_size(monkeypatch, scale, shift, n_small):
     np.testing.assert_allclose(found / scale - shift, usual, rtol=1e-6, atol=1e-6)
 
 
+def test_one_target_far_from_all_others(monkeypatch):
+    """In a tree that draws its row, sums are far above those that are expected."""
+    small_rows(monkeypatch, 20)
+    X, _, _ = data(missing=0.0)
+    y = np.zeros(N)
+    y[7] = 1.0
+    model = RandomForestRegressor(
+        100, bootstrap="poisson", max_samples=30, max_depth=1, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(*lazily(CHUNKINGS[0], X, y))
+    roots = np.array([[m.tree_.value[0, 0, 0], m.tree_.impurity[0]] for m in model.estimators_])
+    assert (roots[:, 0] > 0).any()
+    np.testing.assert_allclose(roots[:, 1], roots[:, 0] * (1 - roots[:, 0]), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [RandomForestRegressor, RandomForestClassifier])
+@pytest.mark.parametrize("large", [1e12, 1e20, 1e60])
+@pytest.mark.parametrize("max_depth", [1, 4])
+def test_rows_of_tiny_weights_are_not_lost(monkeypatch, max_depth, large, kind):
+    """One row outweighs all others; trees that do not draw it are those of the others."""
+    X, y, weight = data(missing=0.0)
+    if kind is RandomForestClassifier:
+        y = targets("classes", y)
+    weight[11] = large
+    model = kind(8, bootstrap="bernoulli", max_samples=0.5, max_depth=max_depth, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gathered, summed = (
+            (small_rows(monkeypatch, n), clone(model).fit(*lazily(CHUNKINGS[0], X, y, weight)))[1]
+            for n in (10**6, 10)
+        )
+    some = 0
+    for one, other in zip(gathered.estimators_, summed.estimators_, strict=True):
+        if one.tree_.weighted_n_node_samples[0] < large / 2:
+            check_tree(one, other, rtol=1e-3)
+            some += 1
+    assert 0 < some < 8
+
+
 @pytest.mark.parametrize("n_small", [10**6, 100])
 def test_constant_targets_and_columns(monkeypatch, n_small):
     small_rows(monkeypatch, n_small)
@@ -380,13 +422,19 @@ def test_what_is_refused_before_the_rows_are_read(options):
         )
 
 
-def test_what_is_refused_with_the_rows():
+@pytest.mark.parametrize("n_small", [10**6, 5])
+def test_what_is_refused_with_the_rows(monkeypatch, n_small):
+    small_rows(monkeypatch, n_small)
     X, y, _ = data()
     # One row is expected in each tree.
     for bootstrap in ("poisson", "bernoulli"):
         with pytest.raises(ValueError, match="max_samples is so small"):
             RandomForestRegressor(50, bootstrap=bootstrap, max_samples=1).fit(
                 *lazily(CHUNKINGS[0], X, y)
+            )
+        with pytest.raises(ValueError, match="max_samples is so small"):
+            RandomForestClassifier(50, bootstrap=bootstrap, max_samples=1).fit(
+                *lazily(CHUNKINGS[0], X, y > 0)
             )
     with pytest.raises(ValueError, match="2 columns"):
         RandomForestRegressor(5, bootstrap="poisson").fit(
