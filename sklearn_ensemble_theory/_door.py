@@ -51,7 +51,6 @@ from sklearn_ensemble_theory._compat import (
     StrOptions,
     check_constraints,
     constraints_of,
-    routing_enabled,
     sklearn_fit_context,
 )
 from sklearn_ensemble_theory._features import constraints_by_number, is_frame
@@ -91,8 +90,7 @@ def fit_context(
 
         @wraps(fit)
         def fit_by_steps(estimator: Estimator, X: Any, y: Any = None, *args: Any, **kwargs: Any):
-            # With routing they may be of a base learner.
-            if not kwargs.keys() <= known.keys() and not routing_enabled():
+            if not kwargs.keys() <= known.keys():
                 refuse_unknown(estimator, fit.__name__, known, kwargs)
             fresh = twin(estimator, running)
             changed = in_numbers(fresh, X, continued=fit.__name__ == "partial_fit")
@@ -415,6 +413,7 @@ def fit_collections(
         validation = tuple(given.pop(f"{name}_val", None) for name in ("X", "y", "sample_weight"))
     known = ("self", "X", "y")
     extra = [each for each in given if each not in known and given[each] is not None]
+    extra = [*given.get("fit_params", ()), *extra]
     if extra:
         raise TypeError(f"{name}.fit takes no {extra[0]} with Dask collections.")
     if not is_collection(X):

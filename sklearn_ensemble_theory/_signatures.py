@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import numpy as np
 
-from sklearn_ensemble_theory._compat import InvalidParameterError
+from sklearn_ensemble_theory._compat import InvalidParameterError, routing_enabled
 
 # Methods that are not checked here: `fit` has constraints, and requests of metadata are
 # scikit-learn's.
@@ -103,16 +103,16 @@ def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
 def refuse_unknown(owner: Any, name: str, known: Mapping[str, Any], given: Iterable[str]) -> None:
     """A TypeError for keywords that a method does not have, with the class that the user called."""
     unknown = [key for key in given if key not in known]
-    if not unknown:
-        return
     place, cure = NAMES_ELSEWHERE.get(unknown[0], ("", ""))
     is_open = any(one.kind is Parameter.VAR_KEYWORD for one in known.values())
+    if is_open and routing_enabled():
+        return  # they may be of a base learner
     if place in known:
         cure = f"use {cure}"
     elif is_open:
         return
     else:
-        cure = f"it has {', '.join([*known][1:])}"
+        cure = f"it has {', '.join([*known][1:]) or 'no arguments'}"
     call = f"{type(owner).__name__}.{name}()"
     raise TypeError(f"{call} got an unexpected keyword argument {unknown[0]!r}; {cure}.")
 
@@ -122,8 +122,9 @@ def with_checked_arguments(
 ) -> Callable[..., Any]:
     """The function, which refuses arguments of other types than its annotations; or itself.
 
-    Errors of shapes that do not fit name the arrays, and those of memory and of numbers beyond all
-    floats name the large numbers. Counts, as those of estimators, are at most 2^31 - 1 in methods.
+    A method refuses unknown keywords by the class of its object. Errors of shapes that do not fit
+    name the arrays, and those of memory and of numbers beyond all floats name the large numbers.
+    Counts, as those of estimators, are at most 2^31 - 1 in methods.
     """
     annotations, checks = annotations_of(function), []
     arrays = [name for name, each in annotations.items() if "ArrayLike" in repr(each)]
@@ -133,12 +134,13 @@ def with_checked_arguments(
         kinds = kinds_of(annotations.get(name))
         if kinds is not None and parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, KEYWORD_ONLY):
             checks.append((NO_PLACE if parameter.kind is KEYWORD_ONLY else place, name, kinds))
-    if not (checks or len(arrays) > 1) or hasattr(function, "checks_arguments"):
+    needs_door = is_method or checks or len(arrays) > 1
+    if not needs_door or hasattr(function, "checks_arguments"):
         return function
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        if is_method and args and kwargs:
+        if is_method and args and not kwargs.keys() <= parameters.keys():
             refuse_unknown(args[0], function.__name__, parameters, kwargs)
         given, numbers = list(args), {}
         for place, name, kinds in checks:

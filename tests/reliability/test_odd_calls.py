@@ -4,6 +4,7 @@ A hundred calls of each kind in each run, a thousand more in the daily one, and 
 `pytest -m fuzz`. The seed of the last is the environment variable FUZZ_SEED (default: 0).
 """
 
+import inspect
 import os
 
 import numpy as np
@@ -19,7 +20,8 @@ from sklearn_ensemble_theory import (
     bounds,
     datasets,
 )
-from sklearn_ensemble_theory._signatures import with_checked_arguments
+from sklearn_ensemble_theory._signatures import OTHERS, with_checked_arguments
+from tests.estimators import estimator_classes, make
 
 from . import odd_calls
 
@@ -167,3 +169,20 @@ def test_keywords_of_a_base_learner_are_routed():
         model.fit(ROWS, ROWS[:, 0], alpha=1)
     with config_context(enable_metadata_routing=True), pytest.raises(TypeError, match="alpha"):
         model.fit(ROWS, ROWS[:, 0], alpha=1)
+
+
+@pytest.mark.parametrize("cls", estimator_classes(), ids=lambda cls: cls.__name__)
+def test_every_method_refuses_an_unknown_keyword(cls):
+    model = make(cls)
+    for name, member in inspect.getmembers(cls, callable):
+        if name.startswith(OTHERS) or not hasattr(model, name):
+            continue
+        if not member.__module__.startswith("sklearn_ensemble_theory"):
+            continue
+        parameters = inspect.signature(getattr(model, name)).parameters.values()
+        if any(one.kind is one.VAR_KEYWORD for one in parameters):
+            continue  # they are routed
+        with pytest.raises(TypeError, match=rf"^{cls.__name__}\.{name}\(\) got .* 'how'; it has "):
+            getattr(model, name)(
+                *([ROWS] if "X" in [one.name for one in parameters] else []), how=1
+            )
