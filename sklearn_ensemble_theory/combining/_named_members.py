@@ -215,6 +215,22 @@ class NamedMembers(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
             return {name: dict(routed[name]["fit"]) for name, _ in self.estimators}
         return {name: dict(params) for name, _ in self.estimators}
 
+    def _check_weights_of_chunks(self) -> None:
+        """Raise an error, with metadata routing, for a member that requests no weights of rows.
+
+        Blocks have the weights with them, and all members read them.
+        """
+        if not routing_enabled():
+            return
+        routed = self._routed({"sample_weight": True})
+        for name, _ in self._pairs(dropped=False):
+            if "sample_weight" not in routed[name]:
+                raise ValueError(
+                    f"The member {name!r} does not request sample_weight, but with Dask "
+                    "collections all members get the weights: set its "
+                    "set_fit_request(sample_weight=True), or fit without weights."
+                )
+
     def _splits(
         self,
         cv: Any,

@@ -363,6 +363,8 @@ class BaseStacking(TransformerMixin, NamedMembers):
         loss = rule.loss_of_sums(of_classes)
         methods = [self._method_of(name, member) for name, member in pairs]
         refuse_members_in_memory(pairs)
+        if rows.has_weights:
+            self._check_weights_of_chunks()
 
         targets, classes = read_targets(rows), None
         if of_classes:

@@ -295,6 +295,8 @@ class BaseVoting(TransformerMixin, NamedMembers):
                 )
         self._check_weights()
         refuse_members_in_memory(pairs)
+        if rows.has_weights:
+            self._check_weights_of_chunks()
         classes: np.ndarray | None = None
         if isinstance(self, ClassifierMixin):
             self.le_ = LabelEncoder().fit(read_targets(rows).labels)

@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import PredefinedSplit
 
@@ -231,3 +233,21 @@ def test_errors_name_the_member_and_the_split_and_leave_the_model():
     with pytest.raises(ValueError, match=r"in chunk 2 of the rows"):
         model.fit(*lazily(X, np.where(np.arange(len(y)) == 9, np.nan, 1.0)))
     np.testing.assert_array_equal(model.predict(X), expected)
+
+
+@pytest.mark.parametrize("kind", [VotingRegressor, StackingRegressor])
+def test_members_get_weights_that_they_request(kind):
+    X, y, weight = rows()
+    one, two = MatchingPursuitRegressor(1), MatchingPursuitRegressor(2)
+    model = kind([("one", one), ("two", two)], *([] if kind is VotingRegressor else ["nnls"]))
+    expected = clone(model).fit(*lazily(X, y, weight))
+    with config_context(enable_metadata_routing=True):
+        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+            model.fit(*lazily(X, y, weight))
+        one.set_fit_request(sample_weight=True)
+        two.set_fit_request(sample_weight=False)
+        with pytest.raises(ValueError, match="'two' does not request sample_weight"):
+            model.fit(*lazily(X, y, weight))
+        two.set_fit_request(sample_weight=True)
+        model.fit(*lazily(X, y, weight))
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
