@@ -578,6 +578,8 @@ def _one_frame(X: Any, y: Any, weight: Any) -> DaskBlocks | None:
 
 def _of_one_table(*frames: Any) -> bool:
     """Whether Dask reads data frames and series from one table, row by row in the same parts."""
+    if not all(hasattr(each, "expr") for each in frames):  # of Dask 2024.8 with pandas 1
+        return False
     dask_expr = type(frames[0]).__module__.rpartition(".")[0]
     aligned = import_module(f"{dask_expr}._expr").are_co_aligned
     return bool(aligned(*(each.expr for each in frames)))
