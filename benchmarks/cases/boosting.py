@@ -263,6 +263,25 @@ register(
         runs=3,
     )
 )
+register(
+    Case(
+        name="hist-gradient-boosting",
+        title="histogram gradient boosting by defaults, n = 100,000, p = 20, 100 rounds",
+        data=friedman1,
+        quality=held_out_mse,
+        metric="test MSE",
+        params={"n": 100_000, "p": 20, "max_iter": 100, "early_stopping": False, "threads": 1},
+        quick={"n": 1_000, "max_iter": 5},
+        sides={
+            "ours": estimator("sklearn_ensemble_theory", "HistGradientBoostingRegressor"),
+            "scikit-learn": estimator("sklearn.ensemble", "HistGradientBoostingRegressor"),
+        },
+        run=fit,
+        limit=0.5,
+        quality_ratio=1.05,
+        runs=3,
+    )
+)
 
 
 def several_targets(seed, n, q, p=20, n_test=2_000):
