@@ -511,6 +511,14 @@ def check_same_kind(one: np.ndarray, other: np.ndarray) -> None:
         )
 
 
+def labels_of_block(y: np.ndarray) -> np.ndarray:
+    """The labels of some of the rows, in increasing order; a ValueError if they are no classes."""
+    labels = np.unique(y)
+    # Twice: scikit-learn would warn that classes are many beside the rows of a small block.
+    check_classification_targets(np.repeat(labels, 2) if y.ndim == 1 else y)
+    return labels
+
+
 def joined_labels(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """The labels of two sets of rows, in increasing order."""
     check_same_kind(one, other)

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_ensemble_theory._blocks import GivenBlocks
 from sklearn_ensemble_theory._door import check_for_blocks, fit_blocks, fitted_twin
@@ -21,6 +20,7 @@ from sklearn_ensemble_theory._rows import (
     RowChecks,
     Rows,
     joined_labels,
+    labels_of_block,
     positive_rows,
     rows_of,
 )
@@ -69,8 +69,7 @@ def _without_columns(block: Given) -> Given:
 def _targets_of_block(block: Rows, of_classes: bool) -> TargetsOfRows:
     labels = np.empty(0)
     if of_classes:
-        check_classification_targets(block.y)
-        labels = np.unique(block.y)
+        labels = labels_of_block(block.y)
     return TargetsOfRows({block.block: len(block)}, labels)
 
 

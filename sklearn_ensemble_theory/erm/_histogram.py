@@ -28,6 +28,7 @@ from sklearn_ensemble_theory._rows import (
     checked_classes,
     joined_labels,
     kept_rows,
+    labels_of_block,
     validate_data,
 )
 from sklearn_ensemble_theory._scaling import power_of_two, within_range
@@ -257,8 +258,7 @@ class RowRange:
     def of(cls, block: Rows, is_classifier: bool) -> "RowRange":
         classes = block.y[:0].ravel()
         if is_classifier:
-            check_classification_targets(block.y)
-            classes = np.unique(block.y)
+            classes = labels_of_block(block.y)
         low, high = block.X.min(axis=0), block.X.max(axis=0)
         return cls(low, high, WeightSums.of(block.weights()), classes)
 

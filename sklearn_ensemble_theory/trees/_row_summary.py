@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_ensemble_theory._bins import QuantileSketch, columns_with_missing
 from sklearn_ensemble_theory._categories import CategoricalColumns
-from sklearn_ensemble_theory._rows import Rows, check_same_kind
+from sklearn_ensemble_theory._rows import Rows, check_same_kind, labels_of_block
 from sklearn_ensemble_theory.trees._columns import MISSING, BinnedColumns, is_wide
 
 
@@ -97,7 +96,7 @@ def summary_of_block(block: Rows, classifies: bool) -> RowSummary:
     X, y, weight = block.X, block.y, block.weight
     sketch = QuantileSketch.of(X, weight, np.random.default_rng(block.block))
     if classifies:
-        check_classification_targets(y)
+        labels_of_block(y)  # are classes
     targets = TargetSummary.of(y, weight, classifies)
     nbytes = sum(
         in_few_bytes(each).nbytes

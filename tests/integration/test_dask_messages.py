@@ -1,5 +1,7 @@
 """What is wrong with a chunk is said as in memory: the column, the number of the chunk, a cure."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,7 +20,9 @@ from sklearn_ensemble_theory import (
     HistogramClassifier,
     L2BoostingRegressor,
     LogitBoostClassifier,
+    RandomForestClassifier,
     RandomForestRegressor,
+    VotingClassifier,
 )
 
 from ..estimators import estimator_classes, make_for_chunks
@@ -244,3 +248,24 @@ def test_weights_of_classes_are_asked_for_after_the_checks_of_a_chunk(case):
     with pytest.raises((TypeError, ValueError), match=f"{text}.*in chunk 1 of the rows"):
         model.fit(chunks(X), chunks(labels), chunks(weight))
     assert not hasattr(model, "classes_")
+
+
+def test_no_warning_of_many_classes_in_small_chunks():
+    """Twenty classes of 600 rows are few, and more than half of the rows of a chunk."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((600, 3)), rng.integers(0, 20, 600)
+    X, y = da.from_array(X, chunks=(25, 3)), da.from_array(y, chunks=25)
+    forest = RandomForestClassifier(2, bootstrap="poisson", random_state=0)
+    boosting = HistGradientBoostingClassifier(max_iter=1)
+    for model in (
+        forest,
+        boosting,
+        AdaBoostClassifier(n_estimators=1),
+        LogitBoostClassifier(n_estimators=1),
+        VotingClassifier([("boosting", boosting)]),
+        HistogramClassifier(n_bins=2),
+    ):
+        with warnings.catch_warnings(), dask.config.set(scheduler="synchronous"):
+            warnings.simplefilter("error", UserWarning)
+            model.fit(X, y)
+        assert len(model.classes_) == 20

@@ -28,7 +28,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 
 from ..._bins import (
     QuantileSketch,
@@ -42,7 +41,7 @@ from ..._bins import (
 from ..._categories import CategoricalColumns
 from ..._folds import first_rows_of, folds_by_hash
 from ..._native.binning import EdgeTable
-from ..._rows import ChunkedRows, Rows, joined_labels
+from ..._rows import ChunkedRows, Rows, joined_labels, labels_of_block
 from ..._scaling import TargetScale, power_of_two
 from .additive_plan import MAX_SMOOTHING_ROUNDS, SMOOTHING_PATIENCE, Plan, Report
 from .risk import SquaredError
@@ -410,8 +409,7 @@ class ClassLabels:
 
     @classmethod
     def of(cls, y: np.ndarray, weight: np.ndarray | None) -> "ClassLabels":
-        check_classification_targets(y)
-        return cls(np.unique(y))
+        return cls(labels_of_block(y))
 
     def __add__(self, other: "ClassLabels") -> "ClassLabels":
         return ClassLabels(joined_labels(self.labels, other.labels))

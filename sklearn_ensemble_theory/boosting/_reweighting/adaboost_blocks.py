@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_ensemble_theory._bins import QuantileSketch, bin_codes
 from sklearn_ensemble_theory._blocks import GivenBlocks, added, first_of
 from sklearn_ensemble_theory._native.stumps import moved_scores, moved_sums
-from sklearn_ensemble_theory._rows import ChunkedRows, Rows, joined_labels
+from sklearn_ensemble_theory._rows import ChunkedRows, Rows, joined_labels, labels_of_block
 from sklearn_ensemble_theory._scaling import power_of_two
 
 from .._loop import Round, RoundIterator
@@ -64,11 +63,10 @@ class ClassSummary:
 
 
 def class_summary(block: Rows) -> ClassSummary:
-    check_classification_targets(block.y)
-    weight = block.weight
+    labels, weight = labels_of_block(block.y), block.weight
     low, high = (1.0, 1.0) if weight is None else (float(weight.min()), float(weight.max()))
     sketch = QuantileSketch.of(block.X, weight, np.random.default_rng(block.block))
-    return ClassSummary(np.unique(block.y), len(block.y), low, high, sketch)
+    return ClassSummary(labels, len(block.y), low, high, sketch)
 
 
 @dataclass(frozen=True)

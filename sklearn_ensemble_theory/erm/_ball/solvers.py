@@ -18,11 +18,10 @@ from itertools import repeat
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_ensemble_theory._blocks import SummedFields
 from sklearn_ensemble_theory._margin_losses import MarginFunction
-from sklearn_ensemble_theory._rows import ChunkedRows, Rows, check_same_kind
+from sklearn_ensemble_theory._rows import ChunkedRows, Rows, check_same_kind, labels_of_block
 
 from .balls import Ball, Matrix
 from .descent import Descent, descend, onto_product
@@ -217,7 +216,7 @@ class BallRows:
 
     @classmethod
     def of(cls, block: Rows, ball: Ball) -> "BallRows":
-        check_classification_targets(block.y)
+        labels_of_block(block.y)  # are classes
         classes, codes = np.unique(block.y, return_inverse=True)
         w = block.weights()
         X = block.X.astype(np.float64, copy=False)
