@@ -104,7 +104,7 @@ def test_categories_of_all_chunks():
         {"loss": LogCosh()},
         {"max_leaf_nodes": None},
     ],
-    ids=str,
+    ids=lambda params: next(iter(params)),
 )
 def test_what_needs_all_rows_is_refused_before_they_are_read(params):
     X, y, _ = rows()
